@@ -1,0 +1,234 @@
+"""Server-Sent Events as such, and two plain uses of them: raw text, and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias, final
+
+from ..event import JsonEvent, ServerSentEvent, TextDelta
+from ..faults import LimitExceeded
+from ..frame import Cursor, Extra, SseFrame
+from ..limits import Limits
+from ..payload import parse_json
+from ..reduce import Dialect, Reducer
+from ..stage import Cut, Ending
+from ..text import Errors
+
+__all__ = ["Eof", "JsonSse", "Sse", "SseState", "TextSse"]
+
+Eof: TypeAlias = Literal["interrupts", "completes"]
+"""What a clean end of the transport between two frames means."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SseState:
+    """What a reconnecting client needs.
+
+    `last_event_id` goes into `Last-Event-ID`; `retry` is the reconnection time
+    in ms that the service has set, `None` if it has set none.
+    """
+
+    last_event_id: str = ""
+    retry: int | None = None
+
+
+def _check_eof(eof: str) -> None:
+    if eof not in ("interrupts", "completes"):
+        raise ValueError(f'eof={eof!r}: say "interrupts" or "completes"')
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sse(Dialect[ServerSentEvent, SseState]):
+    """Server-Sent Events of the HTML Standard, whatever they carry.
+
+    The standard knows no completion. Name one, or the end of the transport is
+    always an interruption:
+
+    sentinel
+        The data of the event that completes, for instance `"[DONE]"`.
+    complete_when
+        The type of the event that completes, or a predicate of the event.
+    eof
+        `"completes"`: a clean end of the transport between two frames completes.
+
+    The event that completes is handed out too. `errors` is `"replace"` because
+    the standard says so; a stream whose text you must trust wants `"strict"`.
+    """
+
+    eof: Eof = "interrupts"
+    sentinel: str | None = None
+    complete_when: str | Callable[[ServerSentEvent], bool] | None = None
+    errors: Errors = "replace"
+    asks: ClassVar[frozenset[type[Extra]]] = frozenset({Cursor})
+
+    def __post_init__(self) -> None:
+        _check_eof(self.eof)
+
+    def reducer(self, limits: Limits) -> Reducer[ServerSentEvent, SseState]:
+        """Return the state for one stream."""
+        return _SseReducer(self)
+
+
+class _SseReducer(Reducer[ServerSentEvent, SseState]):
+    def __init__(self, dialect: Sse) -> None:
+        self._sentinel = dialect.sentinel
+        self._complete_when = dialect.complete_when
+        self._eof = dialect.eof
+        self._completes = dialect.sentinel is not None or dialect.complete_when is not None
+        self._last_event_id = ""
+        self._retry: int | None = None
+
+    @property
+    def value(self) -> SseState:
+        return SseState(self._last_event_id, self._retry)
+
+    def feed(self, frame: SseFrame | Cursor) -> Iterable[ServerSentEvent]:
+        if isinstance(frame, Cursor):
+            self._move(frame)
+            return ()
+        event = ServerSentEvent(*frame)
+        self._last_event_id = event.id
+        if self._completes:
+            self._check(event)
+        return (event,)
+
+    def _move(self, cursor: Cursor) -> None:
+        if cursor.id is not None:
+            self._last_event_id = cursor.id
+        if cursor.retry is not None:
+            self._retry = cursor.retry
+
+    def _check(self, event: ServerSentEvent) -> None:
+        when = self._complete_when
+        if event.data == self._sentinel:
+            self.complete(event.data)
+        elif isinstance(when, str):
+            if event.event == when:
+                self.complete(when)
+        elif when is not None and when(event):
+            self.complete("complete_when")
+
+    def end(self, ending: Ending) -> Iterable[ServerSentEvent]:
+        if self._eof == "completes" and isinstance(ending, Cut) and ending.clean:
+            self.complete("eof")
+        return ()
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextSse(Dialect[TextDelta, str]):
+    """Server-Sent Events whose data is the text itself, spaces and line ends kept.
+
+    `sentinel` is the data of the event that completes; it is no text. The value
+    is all the text.
+    """
+
+    eof: Eof = "interrupts"
+    sentinel: str | None = None
+    errors: Errors = "strict"
+
+    def __post_init__(self) -> None:
+        _check_eof(self.eof)
+
+    def reducer(self, limits: Limits) -> Reducer[TextDelta, str]:
+        """Return the state for one stream."""
+        return _TextReducer(self, limits.value_bytes)
+
+
+class _TextReducer(Reducer[TextDelta, str]):
+    def __init__(self, dialect: TextSse, most: int) -> None:
+        self._dialect = dialect
+        self._most = most
+        self._size = 0
+        self._parts: list[str] = []
+
+    @property
+    def value(self) -> str:
+        return "".join(self._parts)
+
+    def feed(self, frame: SseFrame) -> Iterable[TextDelta]:
+        text = frame[1]
+        if text == self._dialect.sentinel:
+            self.complete(text)
+            return ()
+        self._size += len(text.encode())
+        if self._size > self._most:
+            raise LimitExceeded("value_bytes", self._most)
+        self._parts.append(text)
+        return (TextDelta(text),)
+
+    def end(self, ending: Ending) -> Iterable[TextDelta]:
+        if self._dialect.eof == "completes" and isinstance(ending, Cut) and ending.clean:
+            self.complete("eof")
+        return ()
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonSse(Dialect[JsonEvent, SseState]):
+    """Server-Sent Events whose data is JSON.
+
+    sentinel
+        The data that completes; it need not be JSON, and is no event.
+    complete_when
+        The type of the SSE event that completes, or a predicate of the JSON
+        value. The event that completes is handed out too.
+    eof
+        `"completes"`: a clean end of the transport between two frames completes.
+    """
+
+    eof: Eof = "interrupts"
+    sentinel: str | None = None
+    complete_when: str | Callable[[Any], bool] | None = None
+    errors: Errors = "strict"
+    asks: ClassVar[frozenset[type[Extra]]] = frozenset({Cursor})
+
+    def __post_init__(self) -> None:
+        _check_eof(self.eof)
+
+    def reducer(self, limits: Limits) -> Reducer[JsonEvent, SseState]:
+        """Return the state for one stream."""
+        return _JsonSseReducer(self)
+
+
+class _JsonSseReducer(Reducer[JsonEvent, SseState]):
+    def __init__(self, dialect: JsonSse) -> None:
+        self._dialect = dialect
+        self._last_event_id = ""
+        self._retry: int | None = None
+
+    @property
+    def value(self) -> SseState:
+        return SseState(self._last_event_id, self._retry)
+
+    def feed(self, frame: SseFrame | Cursor) -> Iterable[JsonEvent]:
+        if isinstance(frame, Cursor):
+            if frame.id is not None:
+                self._last_event_id = frame.id
+            if frame.retry is not None:
+                self._retry = frame.retry
+            return ()
+        event, data, id, _ = frame
+        if data == self._dialect.sentinel:
+            self.complete(data)
+            return ()
+        value = parse_json(data)
+        self._last_event_id = id
+        self._check(event, value)
+        return (JsonEvent(id, value),)
+
+    def _check(self, event: str, value: Any) -> None:
+        when = self._dialect.complete_when
+        if isinstance(when, str):
+            if event == when:
+                self.complete(when)
+        elif when is not None and when(value):
+            self.complete("complete_when")
+
+    def end(self, ending: Ending) -> Iterable[JsonEvent]:
+        if self._dialect.eof == "completes" and isinstance(ending, Cut) and ending.clean:
+            self.complete("eof")
+        return ()

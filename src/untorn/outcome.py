@@ -1,0 +1,187 @@
+"""How a stream ended: exactly one of `Completed`, `Failed`, `Interrupted`.
+
+    match outcome:
+        case Completed(value): ...
+        case Failed(error): ...
+        case Interrupted(cause): ...
+
+Three final classes and no flags: a cut answer cannot be mistaken for a whole one.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, final
+
+from .faults import StreamFault
+
+__all__ = [
+    "Boundary",
+    "Cause",
+    "Completed",
+    "Failed",
+    "Interrupted",
+    "Outcome",
+    "Position",
+    "StreamError",
+    "StreamFailed",
+    "StreamInterrupted",
+]
+
+V_co = TypeVar("V_co", covariant=True)
+
+
+class Cause(enum.Enum):
+    """Why a stream ended before its completion marker."""
+
+    EOF = "eof"
+    TRANSPORT = "transport"
+    CANCELLED = "cancelled"
+    ABANDONED = "abandoned"
+    FIRST_BYTE_TIMEOUT = "first_byte_timeout"
+    IDLE_TIMEOUT = "idle_timeout"
+    PROGRESS_TIMEOUT = "progress_timeout"
+    TOTAL_TIMEOUT = "total_timeout"
+
+
+class Boundary(enum.Enum):
+    """The innermost unit that the end of the stream cut."""
+
+    CHARACTER = "character"
+    """Inside a UTF-8 sequence."""
+    FRAME = "frame"
+    """Inside a frame: a partial line, or fields without their blank line."""
+    MESSAGE = "message"
+    """Between frames, but before the completion marker."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where an outcome was determined; it obeys the law as the events do.
+
+    `bytes` from the start of the stream: just past the marker, at the faulty
+    byte, or at the end. `frames` framed and `events` handed out by then.
+    """
+
+    bytes: int
+    frames: int
+    events: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Completed(Generic[V_co]):
+    """The dialect's own completion marker was seen; `marker` says which."""
+
+    value: V_co
+    marker: str
+    position: Position
+
+    @property
+    def retry_safe(self) -> bool:
+        """Whether no event had been handed out."""
+        return self.position.events == 0
+
+    def unwrap(self) -> V_co:
+        """Return the folded value."""
+        return self.value
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Failed(Generic[V_co]):
+    """The service said so in band, or the stream broke the protocol or a limit."""
+
+    error: StreamFault
+    partial: V_co
+    position: Position
+
+    @property
+    def retry_safe(self) -> bool:
+        """Whether no event had been handed out."""
+        return self.position.events == 0
+
+    def unwrap(self) -> NoReturn:
+        """Raise `StreamFailed`."""
+        raise StreamFailed(self) from self.error
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Interrupted(Generic[V_co]):
+    """The stream ended, or was ended, before its completion marker.
+
+    `torn` is the innermost unit that was cut, `error` the transport's exception
+    (`None` where it raised none), `partial` all that arrived whole.
+    """
+
+    cause: Cause
+    torn: Boundary
+    error: BaseException | None
+    partial: V_co
+    position: Position
+
+    @property
+    def retry_safe(self) -> bool:
+        """Whether no event had been handed out."""
+        return self.position.events == 0
+
+    def unwrap(self) -> NoReturn:
+        """Raise `StreamInterrupted`."""
+        raise StreamInterrupted(self) from self.error
+
+
+Outcome: TypeAlias = Completed[V_co] | Failed[V_co] | Interrupted[V_co]
+
+
+class StreamError(Exception):
+    """A stream did not complete; `outcome` says how it ended."""
+
+    outcome: Failed[Any] | Interrupted[Any]
+
+
+class StreamFailed(StreamError):
+    """Raised where the events of a `Failed` stream end."""
+
+    outcome: Failed[Any]
+
+    def __init__(self, outcome: Failed[Any]) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
+
+    def __str__(self) -> str:
+        return str(self.outcome.error)
+
+
+_WHY = {
+    Cause.EOF: "The transport ended",
+    Cause.TRANSPORT: "The transport broke",
+    Cause.CANCELLED: "The stream was cancelled",
+    Cause.ABANDONED: "The consumer left",
+    Cause.FIRST_BYTE_TIMEOUT: "No first byte came in time",
+    Cause.IDLE_TIMEOUT: "No byte came in time",
+    Cause.PROGRESS_TIMEOUT: "No event came in time",
+    Cause.TOTAL_TIMEOUT: "The time for the whole stream ran out",
+}
+_WHERE = {
+    Boundary.CHARACTER: "inside a character",
+    Boundary.FRAME: "inside a frame",
+    Boundary.MESSAGE: "between frames, before the completion marker",
+}
+
+
+class StreamInterrupted(StreamError):
+    """Raised where the events of an `Interrupted` stream end."""
+
+    outcome: Interrupted[Any]
+
+    def __init__(self, outcome: Interrupted[Any]) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
+
+    def __str__(self) -> str:
+        end, why = self.outcome, _WHY[self.outcome.cause]
+        detail = f" ({end.error!r})" if end.error is not None else ""
+        return f"{why}{detail} at byte {end.position.bytes}, {_WHERE[end.torn]}"
