@@ -53,6 +53,10 @@ class Text:
             return last - first
         return len(self.text[first:last].encode())
 
+    def span(self, index: int) -> Span:
+        """Return where a frame stands that is the whole piece."""
+        return self.start, self.end
+
     def __repr__(self) -> str:
         return f"Text({self.text!r}, {self.start}, {self.end}, held={self.held}, made={self.made})"
 

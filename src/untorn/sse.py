@@ -3,14 +3,19 @@
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 
 `_walk` is the whole interpretation, one line end after the other, and knows at
-which byte it stands. It is the definition. `_blocks` gives the same frames for
-whole blocks that lie in one piece, and is fast because it does not know where it
-is; when somebody asks where one of its frames stands, the blocks are walked.
+which byte it stands. It is the definition.
+
+`_shortcut` gives the same frames, and is fast because it looks at whole blocks and
+does not know where it is: it keeps the text of an open block as it came, until the
+blank line is there. When somebody asks where one of its frames stands, the blocks
+are walked; where it does not apply (mixed line ends, a comment that is still open,
+a limit that could be passed) it hands what it keeps to `_walk`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Final, TypeAlias
 
 from .faults import LimitExceeded
@@ -30,6 +35,9 @@ BATCH: Final = 64
 _AT_START, _IN_LINE, _IN_COMMENT = range(3)
 # What a LF would be, were it the next character.
 _LINE_END, _REST_OF_CRLF, _REST_OF_KEPT_CRLF = range(3)
+# Characters of blocks that are split at once.
+_LOT: Final = 16 * 1024
+_CURSOR: Final = frozenset({Cursor})
 # int() refuses more than 4,300 digits; 10**18 ms is longer than anybody waits.
 _LONGEST_RETRY: Final = 18
 
@@ -43,7 +51,7 @@ class SseFramer:
 
     __slots__ = (
         "_asks",
-        "_begun",
+        "_block",
         "_data",
         "_event",
         "_fields",
@@ -54,10 +62,12 @@ class SseFramer:
         "_last_id",
         "_limit",
         "_line",
+        "_line_end_is",
         "_line_is",
         "_next_lf",
         "_retry",
         "_settled",
+        "_walking",
         "comments",
         "largest",
     )
@@ -73,6 +83,11 @@ class SseFramer:
         self._line: list[str] = []
         self._line_is = _AT_START
         self._next_lf = _LINE_END
+        # The text of the open block, as long as nobody has to look into it, with LF
+        # for its line ends; and what those are, if there are any.
+        self._block: list[str] = []
+        self._line_end_is = ""
+        self._walking = False
         # The block that is being read, in the standard's words: data buffer,
         # event type buffer, last event ID buffer; and whether it has any line.
         self._data: list[str] = []
@@ -84,7 +99,6 @@ class SseFramer:
         self._kept_before_comment = 0
         # The last event ID in force; where the block began; what is done with.
         self._last_id = ""
-        self._begun = False
         self._frame_start = 0
         self._settled = 0
 
@@ -95,65 +109,85 @@ class SseFramer:
 
     def feed(self, piece: Text) -> Iterable[Frames[SseItem]]:
         """Return the frames that end in `piece`; raises `LimitExceeded`."""
-        text = piece.text
-        if not self._begun and text:  # a BOM is no part of the first frame
-            self._begun, self._frame_start = True, piece.start
-        last = len(text) - 2
-        if (
-            # One block of one data line: the most frequent read of all.
-            text.startswith("data: ")
-            and text.find("\n") == last
-            and text.endswith("\n\n")
-            and not (self._line_is or self._fields or self._next_lf or piece.held)
-            and piece.end - piece.start <= self._limit
-            and "\r" not in text
-        ):
-            size, self._settled = piece.end - self._settled, piece.end
-            self._frame_start = piece.end
-            if last > self.largest:
-                self.largest = last - 6
-            span = (piece.start, piece.end)
-            return (Frames([("message", text[6:last], self._last_id, None)], size, lambda k: span),)
-        return self._feed(piece)
+        text, end = piece.text, piece.end
+        if not self._block and not self._walking:
+            last = len(text) - 2
+            if (
+                # One block of one data line: the most frequent read of all.
+                text.find("\n") == last
+                and text[-1:] == "\n"
+                and text[:6] == "data: "
+                and "\r" not in text
+                and end - piece.start <= self._limit
+                and not piece.held
+            ):
+                size, self._settled = end - self._settled, end
+                if last - 6 > self.largest:
+                    self.largest = last - 6
+                frames: list[SseItem] = [("message", text[6:last], self._last_id, None)]
+                return (Frames(frames, size, piece.span),)
+            self._frame_start = piece.start
+        if self._walking or piece.made or self._kept + end - piece.start + piece.held > self._limit:
+            return self._feed(piece)
+        line_end = ""
+        if "\r" in text:
+            line_end, whole = "\r\n", len(text)
+            text = text.replace("\r\n", "\n")
+            if "\r" in text or whole - len(text) != text.count("\n"):
+                return self._feed(piece)
+        elif "\n" in text:
+            line_end = "\n"
+        if line_end and self._line_end_is != line_end:
+            if self._line_end_is:
+                return self._feed(piece)
+            self._line_end_is = line_end
+        return self._shortcut(piece, text)
 
     def end(self, ending: Ending) -> tuple[list[Frames[SseItem]], Ending]:
         """Mark a cut that came inside a frame. Nothing is dispatched at the end."""
+        self._unfold()
         if not isinstance(ending, Cut) or not (self._fields or self._line_is):
             return [], ending
         torn = ending.inside(Boundary.FRAME)
         if Tail not in self._asks:
             return [], torn
-        span = (self._frame_start, ending.offset)
-        tail = Tail("\n".join(self._data), "".join(self._line))
-        return [Frames[SseItem]([tail], 0, lambda k: span)], torn
+        batch = _Batch()
+        place = batch.walked(self._frame_start, ending.offset)
+        place.append(Tail("\n".join(self._data), "".join(self._line)))
+        return [Frames(batch.items, 0, batch.span)], torn
 
     def _feed(self, piece: Text) -> Iterator[Frames[SseItem]]:
-        """Walk to the end of the open block, take the whole blocks, walk the rest."""
+        """Walk through the open block, or through all there is if none is open."""
+        self._unfold()
+        to_clean = self._walking = bool(self._line_is or self._fields or self._next_lf)
         batch = _Batch()
+        at, offset = 0, piece.start
         try:
-            at, offset = self._walk(piece, 0, piece.start, batch, to_clean=True)
-            blocks, stop = self._whole_blocks(piece, at)
-            if blocks:
-                where = _Blocks(piece.text[at:stop], offset, self._asks)
-                for items, first in self._blocks(blocks):
-                    if len(batch.items) + len(items) > BATCH:
-                        yield Frames(batch.items, 0, batch.span)
-                        batch = _Batch()
-                    batch.take(items, where, first)
-                at, offset = stop, offset + piece.size(at, stop)
-                self._frame_start = offset
             while at < len(piece.text):
-                at, offset = self._walk(piece, at, offset, batch)
+                at, offset = self._walk(piece, at, offset, batch, to_clean=to_clean)
+                self._walking = bool(self._line_is or self._fields or self._next_lf)
+                if to_clean and not self._walking:
+                    break
                 if len(batch.items) >= BATCH:
                     yield Frames(batch.items, 0, batch.span)
                     batch = _Batch()
-            self._check_held(piece)
+            if at == len(piece.text):
+                self._check_held(piece)
         except LimitExceeded:
             yield Frames(batch.items, 0, batch.span)
             raise
+        if at == len(piece.text):
+            yield Frames(batch.items, self._settle(piece), batch.span)
+            return
+        if batch.items:
+            yield Frames(batch.items, 0, batch.span)
+        yield from self.feed(Text(piece.text[at:], offset, piece.end, piece.held, piece.made))
+
+    def _settle(self, piece: Text) -> int:
+        """Return how many bytes are done with since the last piece."""
         settled = piece.end - self._kept
         size, self._settled = settled - self._settled, settled
-        yield Frames(batch.items, size, batch.span)
+        return size
 
     # --- the definition -------------------------------------------------------
 
@@ -247,8 +281,7 @@ class SseFramer:
     def _field(self, line: str, items: list[SseItem]) -> None:
         """Process a line that is neither blank nor a comment."""
         name, _, value = line.partition(":")
-        if value.startswith(" "):
-            value = value[1:]
+        value = value.removeprefix(" ")
         if name == "data":
             self._data.append(value)
         elif name == "event":
@@ -283,7 +316,7 @@ class SseFramer:
 
     def _find(self, piece: Text, number: int) -> Span:
         """Walk `piece` from a clean start and return where the item of this number stands."""
-        self._begun, self._frame_start = True, piece.start
+        self._frame_start = piece.start
         at, offset, before = 0, piece.start, 0
         while True:
             batch = _Batch()
@@ -294,50 +327,125 @@ class SseFramer:
 
     # --- the shortcut ---------------------------------------------------------
 
-    def _whole_blocks(self, piece: Text, at: int) -> tuple[str, int]:
-        """Return the whole blocks from `at` on, with LF for every line end, and where they stop.
+    def _shortcut(self, piece: Text, text: str) -> Iterable[Frames[SseItem]]:
+        """Take the whole blocks of `text`, which is the piece with LF for its line ends."""
+        stop = self._end_of_blocks(text)
+        tail = text[stop:]
+        if not stop:
+            if tail and self._shows_early(tail):
+                return self._feed(piece)
+            self._hold(piece, tail)
+            none: list[SseItem] = []
+            return (Frames(none, self._settle(piece), _NOWHERE.span),)
+        blocks = "".join((*self._block, text[:stop])) if self._block else text[:stop]
+        where = _Blocks(self, blocks)
+        self._block, self._kept = [], 0
+        if len(blocks) > _LOT or (tail and self._shows_early(tail)):
+            return self._lots(piece, blocks, tail, where)
+        items = self._items(blocks)
+        self._hold(piece, tail)
+        if len(items) > BATCH:
+            return self._batches(items, self._settle(piece), where)
+        return (Frames(items, self._settle(piece), where.span),)
 
-        The empty string where the shortcut is not open: a block lies open, the
-        limit could be passed, or the line ends are mixed.
-        """
-        text = piece.text
-        if self._line_is or self._fields or piece.end - piece.start > self._limit:
-            return "", at
-        if "\r" not in text:
-            stop = text.rfind("\n\n", at) + 2
-            return (text[at:stop], stop) if stop > at + 1 else ("", at)
-        stop = text.rfind("\r\n\r\n", at) + 4
-        if stop < at + 4:
-            return "", at
-        blocks = text[at:stop].replace("\r\n", "\n")
-        return ("", at) if "\r" in blocks else (blocks, stop)
+    def _batches(
+        self, items: list[SseItem], size: int, where: _Blocks, first: int = 0
+    ) -> Iterator[Frames[SseItem]]:
+        """Return the items some at a time; `size` goes with the last."""
+        for start in range(0, len(items), BATCH):
+            last = start + BATCH >= len(items)
+            lot = items[start : start + BATCH]
+            yield Frames(lot, size if last else 0, where.beyond(first + start).span)
 
-    def _blocks(self, blocks: str) -> Iterator[tuple[list[SseItem], int]]:
-        """Return the items of whole blocks, some at a time, each lot with its first's number."""
+    def _lots(
+        self, piece: Text, blocks: str, tail: str, where: _Blocks
+    ) -> Iterator[Frames[SseItem]]:
+        """Take many blocks a lot at a time, so that what nobody asks for stays text."""
+        at, first = 0, 0
+        while at < len(blocks):
+            stop = blocks.find("\n\n", at + _LOT) + 2
+            items = self._items(blocks[at:stop] if stop > 1 else blocks[at:])
+            at = stop if stop > 1 else len(blocks)
+            yield from self._batches(items, 0, where, first)
+            first += len(items)
+        if tail and self._shows_early(tail):
+            rest = self._as_it_came(tail)
+            start_of_rest = piece.end - _size(piece, rest)
+            self._frame_start = start_of_rest
+            yield from self._feed(Text(rest, start_of_rest, piece.end, piece.held))
+        else:
+            self._hold(piece, tail)
+            yield Frames([], self._settle(piece), _NOWHERE.span)
+
+    def _end_of_blocks(self, text: str) -> int:
+        """Return where the last whole block ends in `text`, 0 if none does."""
+        if text.rfind("\n") < 0:
+            return 0
+        stop = text.rfind("\n\n") + 2
+        if stop > 1:
+            return stop
+        return 1 if text[0] == "\n" and (not self._block or self._block[-1][-1] == "\n") else 0
+
+    def _shows_early(self, tail: str) -> bool:
+        """Say whether an open block shows something before its blank line comes."""
+        at_start = not self._block or self._block[-1][-1] == "\n"
+        if at_start and tail[0] == ":":
+            return True
+        if "\n" not in tail:
+            return False
+        asks_for_lines = self._asks and (self._block or self._asks != _CURSOR or "retry" in tail)
+        return bool(asks_for_lines) or "\n:" in tail
+
+    def _hold(self, piece: Text, tail: str) -> None:
+        """Keep the text of the open block, `tail`, with which the piece ends."""
+        if not tail:
+            if not self._block:
+                self._line_end_is = ""
+            return
+        size = len(tail)
+        if size != piece.end - piece.start:
+            size = _size(piece, self._as_it_came(tail))
+        if not self._block:
+            self._frame_start = piece.end - size
+            if "\n" not in tail:
+                self._line_end_is = ""
+        self._block.append(tail)
+        self._kept += size
+
+    def _unfold(self) -> None:
+        """Hand the text of the open block over to the walk."""
+        if self._block:
+            *lines, last = "".join(self._block).split("\n")
+            for line in lines:
+                self._field(line, [])
+            self._fields = bool(lines)
+            if last:
+                self._line, self._line_is = [last], _IN_LINE
+        self._block, self._line_end_is = [], ""
+
+    def _as_it_came(self, text: str) -> str:
+        return text.replace("\n", "\r\n") if self._line_end_is == "\r\n" else text
+
+    def _items(self, blocks: str) -> list[SseItem]:
+        """Return the items of whole blocks."""
         if blocks.startswith("data: "):
+            last = len(blocks) - 2
+            if blocks.find("\n") == last:
+                self.largest = max(self.largest, last - 6)
+                return [("message", blocks[6:last], self._last_id, None)]
             values = blocks[6:-2].split("\n\ndata: ")
             if blocks.count("\n") == 2 * len(values):  # so no value has a line end
-                return self._from_values(values)
-        return self._from_lines(blocks.split("\n"))
-
-    def _from_values(self, values: list[str]) -> Iterator[tuple[list[SseItem], int]]:
-        self.largest = max(self.largest, *map(len, values))
-        last_id = self._last_id
-        for first in range(0, len(values), BATCH):
-            lot = values[first : first + BATCH]
-            yield [("message", value, last_id, None) for value in lot], first
-
-    def _from_lines(self, lines: list[str]) -> Iterator[tuple[list[SseItem], int]]:
+                self.largest = max(self.largest, *map(len, values))
+                last_id = self._last_id
+                return [("message", value, last_id, None) for value in values]
         items: list[SseItem] = []
-        first = 0
-        for line in lines[:-1]:  # the last is what follows the last line end: nothing
+        lines = blocks.split("\n")
+        lines.pop()  # what follows the last line end: nothing
+        for line in lines:
             if line.startswith("data: "):
                 self._data.append(line[6:])
             elif not line:
                 self._dispatch(items)
-                if len(items) >= BATCH:
-                    yield items, first
-                    first, items = first + len(items), []
             elif line.startswith("event: "):
                 self._event = line[7:]
             elif line[0] != ":":
@@ -346,8 +454,12 @@ class SseFramer:
                 self.comments += 1
                 if Comment in self._asks:
                     items.append(Comment(line[1:]))
-        if items:
-            yield items, first
+        return items
+
+
+def _size(piece: Text, part: str) -> int:
+    """Return how many bytes a part of the piece is."""
+    return len(part) if len(piece.text) == piece.end - piece.start else len(part.encode())
 
 
 class _LineEnds:
@@ -373,51 +485,52 @@ class _LineEnds:
 
 
 class _Batch:
-    """Items, and where they stand: known for those walked, found by walking for the rest."""
+    """Items that were walked, and where they stand."""
 
-    __slots__ = ("_known", "_taken", "items")
+    __slots__ = ("_spans", "items")
 
     def __init__(self) -> None:
         self.items: list[SseItem] = []
-        self._known: dict[int, Span] = {}
-        self._taken: tuple[int, int, _Blocks, int] | None = None
+        self._spans: dict[int, Span] = {}
 
     def walked(self, start: int, end: int) -> list[SseItem]:
         """Return the list to add an item to that stands from `start` to `end`, if one comes."""
-        self._known[len(self.items)] = (start, end)
+        self._spans[len(self.items)] = (start, end)
         return self.items
-
-    def take(self, items: list[SseItem], blocks: _Blocks, first: int) -> None:
-        """Add items that are the `first` and those behind it of `blocks`."""
-        before = len(self.items)
-        self.items += items
-        if self._taken is None:
-            self._taken = (before, len(self.items), blocks, first)
-        else:
-            self._taken = (self._taken[0], len(self.items), *self._taken[2:])
 
     def span(self, index: int) -> Span:
         """Return where the item at `index` stands."""
-        if self._taken is not None:
-            start, stop, blocks, first = self._taken
-            if start <= index < stop:
-                return blocks.span(first + index - start)
-        return self._known[index]
+        return self._spans[index]
+
+
+_NOWHERE: Final = _Batch()
 
 
 class _Blocks:
     """Whole blocks of which it is not known yet where each stands."""
 
-    __slots__ = ("_asks", "_offset", "_text")
+    __slots__ = ("_asks", "_first", "_last_id", "_line_end", "_start", "_text")
 
-    def __init__(self, text: str, offset: int, asks: frozenset[type[Extra]]) -> None:
+    def __init__(self, framer: SseFramer, text: str) -> None:
         self._text = text
-        self._offset = offset
-        self._asks = asks
+        self._line_end = framer._line_end_is
+        self._start = framer._frame_start
+        self._asks = framer._asks
+        self._last_id = framer._last_id  # whether a block moves the cursor depends on it
+        self._first = 0
 
-    def span(self, number: int) -> Span:
-        """Walk the blocks and return where their item of this number stands."""
-        size = len(self._text.encode())
-        return SseFramer(size, self._asks)._find(
-            Text(self._text, self._offset, self._offset + size), number
-        )
+    def beyond(self, first: int) -> _Blocks:
+        """Return the same for items that are numbered from `first` on."""
+        rest = copy(self)
+        rest._first = first
+        return rest
+
+    def span(self, index: int) -> Span:
+        """Walk the blocks and return where the item at `index` stands."""
+        text = self._text
+        if self._line_end == "\r\n":
+            text = text.replace("\n", "\r\n")
+        size = len(text.encode())
+        again = SseFramer(size, self._asks)
+        again._id = again._last_id = self._last_id
+        return again._find(Text(text, self._start, self._start + size), self._first + index)

@@ -27,6 +27,9 @@ _BOM: Final = b"\xef\xbb\xbf"
 # An ill-formed run is mended a window at a time: the codec copies its whole
 # input into the exception, which over a whole read of bad bytes is quadratic.
 _WINDOW: Final = 512
+# The bytes that can begin a character of more than one byte.
+_FIRST_LEAD: Final = 0xC2
+_LAST_LEAD: Final = 0xF4
 _log: Final = logging.getLogger("untorn")
 
 
@@ -68,7 +71,10 @@ class Utf8Decoder:
             text, used = utf_8_decode(data, "strict", False)
         except UnicodeDecodeError:
             return self._mend(data, start)
-        self._held = data[used:] if used != len(data) else b""
+        held = data[used:] if used != len(data) else b""
+        if _is_surrogate(held):
+            return self._mend(data, start)
+        self._held = held
         return (self._piece(text, start, start + used),)
 
     def end(self, ending: Ending) -> tuple[list[Text], Ending]:
@@ -101,13 +107,7 @@ class Utf8Decoder:
         width = 1
         self._held = b""
         while at < len(data):
-            window = data[at : at + _WINDOW]
-            try:
-                text, used = utf_8_decode(window, "strict", False)
-                bad = b""
-            except UnicodeDecodeError as error:
-                used, bad = error.start, window[error.start : error.end]
-                text = window[:used].decode()
+            text, used, bad = _up_to_ill_formed(data[at : at + _WINDOW])
             if run and (used or len(bad) != width):
                 yield self._made(run, width, start + at)
                 run = 0
@@ -116,6 +116,7 @@ class Utf8Decoder:
                 yield self._piece(text, start + at - used, start + at)
             if bad:
                 if self._strict:
+                    yield from self._begun(bad, start + at)
                     raise InvalidUtf8(bad, offset=start + at)
                 run, width, at = run + 1, len(bad), at + len(bad)
             elif not used:  # the rest is the beginning of a character
@@ -126,9 +127,31 @@ class Utf8Decoder:
         if self._held:
             yield self._piece("", start + at, start + at)
 
+    def _begun(self, bad: bytes, start: int) -> Iterator[Text]:
+        """Show that `bad` was held, if it was: a limit may have been passed in its midst."""
+        if _FIRST_LEAD <= bad[0] <= _LAST_LEAD:
+            self._held = bad
+            yield self._piece("", start, start)
+
     def _made(self, count: int, width: int, end: int) -> Text:
+        start = end - count * width
         if not self.replacements:
-            _log.warning("ill-formed UTF-8 before byte %d was replaced by U+FFFD", end)
+            _log.warning("ill-formed UTF-8 at byte %d was replaced by U+FFFD", start)
         self._at_start = False
         self.replacements += count
-        return Text("\ufffd" * count, end - count * width, end, made=count)
+        return Text("\ufffd" * count, start, end, made=count)
+
+
+def _up_to_ill_formed(window: bytes) -> tuple[str, int, bytes]:
+    """Return the text that `window` begins with, its bytes, and the ill-formed ones behind it."""
+    try:
+        text, used = utf_8_decode(window, "strict", False)
+    except UnicodeDecodeError as error:
+        used = error.start
+        return window[:used].decode(), used, window[used : error.end]
+    return text, used, window[used : used + 1] if _is_surrogate(window[used:]) else b""
+
+
+def _is_surrogate(held: bytes) -> bool:
+    """Say whether `held` begins a surrogate, which the codec finds wrong one byte too late."""
+    return b"\xed\xa0" <= held < b"\xee"
