@@ -56,14 +56,19 @@ class LineFramer:
             while at < len(piece.text):
                 at, offset = self._read(piece, at, offset, items, spans)
                 if len(items) >= BATCH:
-                    yield Frames(items, 0, spans.__getitem__)
+                    yield Frames(items, self._settle(offset), spans.__getitem__)
                     items, spans = [], []
             self._check(self._kept + piece.held, piece.end + piece.held)
         except LimitExceeded:
             yield Frames(items, 0, spans.__getitem__)
             raise
-        size, self._settled = piece.end - self._kept - self._settled, piece.end - self._kept
-        yield Frames(items, size, spans.__getitem__)
+        yield Frames(items, self._settle(piece.end), spans.__getitem__)
+
+    def _settle(self, offset: int) -> int:
+        """Return how many bytes are done with at `offset`, since it was last asked."""
+        settled = offset - self._kept
+        size, self._settled = settled - self._settled, settled
+        return size
 
     def end(self, ending: Ending) -> tuple[list[Frames[str]], Ending]:
         """Mark a cut that came inside a line, or hand that line on."""

@@ -169,23 +169,21 @@ class SseFramer:
                 if to_clean and not self._walking:
                     break
                 if len(batch.items) >= BATCH:
-                    yield Frames(batch.items, 0, batch.span)
+                    yield Frames(batch.items, self._settle(offset), batch.span)
                     batch = _Batch()
             if at == len(piece.text):
                 self._check_held(piece)
         except LimitExceeded:
             yield Frames(batch.items, 0, batch.span)
             raise
-        if at == len(piece.text):
-            yield Frames(batch.items, self._settle(piece), batch.span)
-            return
-        if batch.items:
-            yield Frames(batch.items, 0, batch.span)
-        yield from self.feed(Text(piece.text[at:], offset, piece.end, piece.held, piece.made))
+        yield Frames(batch.items, self._settle(offset), batch.span)
+        if at < len(piece.text):
+            rest = Text(piece.text[at:], offset, piece.end, piece.held, piece.made)
+            yield from self.feed(rest)
 
-    def _settle(self, piece: Text) -> int:
-        """Return how many bytes are done with since the last piece."""
-        settled = piece.end - self._kept
+    def _settle(self, offset: int) -> int:
+        """Return how many bytes are done with at `offset`, since it was last asked."""
+        settled = offset - self._kept
         size, self._settled = settled - self._settled, settled
         return size
 
@@ -336,7 +334,7 @@ class SseFramer:
                 return self._feed(piece)
             self._hold(piece, tail)
             none: list[SseItem] = []
-            return (Frames(none, self._settle(piece), _NOWHERE.span),)
+            return (Frames(none, self._settle(piece.end), _NOWHERE.span),)
         blocks = "".join((*self._block, text[:stop])) if self._block else text[:stop]
         where = _Blocks(self, blocks)
         self._block, self._kept = [], 0
@@ -345,8 +343,8 @@ class SseFramer:
         items = self._items(blocks)
         self._hold(piece, tail)
         if len(items) > BATCH:
-            return self._batches(items, self._settle(piece), where)
-        return (Frames(items, self._settle(piece), where.span),)
+            return self._batches(items, self._settle(piece.end), where)
+        return (Frames(items, self._settle(piece.end), where.span),)
 
     def _batches(
         self, items: list[SseItem], size: int, where: _Blocks, first: int = 0
@@ -361,13 +359,15 @@ class SseFramer:
         self, piece: Text, blocks: str, tail: str, where: _Blocks
     ) -> Iterator[Frames[SseItem]]:
         """Take many blocks a lot at a time, so that what nobody asks for stays text."""
-        at, first = 0, 0
+        at, first, offset = 0, 0, self._settled
         while at < len(blocks):
             stop = blocks.find("\n\n", at + _LOT) + 2
-            items = self._items(blocks[at:stop] if stop > 1 else blocks[at:])
-            at = stop if stop > 1 else len(blocks)
-            yield from self._batches(items, 0, where, first)
-            first += len(items)
+            lot = blocks[at:stop] if stop > 1 else blocks[at:]
+            items = self._items(lot)
+            if items:  # so that no byte is done with before the events it is part of
+                offset += len(self._as_it_came(lot).encode())
+                yield from self._batches(items, self._settle(offset), where, first)
+            at, first = at + len(lot), first + len(items)
         if tail and self._shows_early(tail):
             rest = self._as_it_came(tail)
             start_of_rest = piece.end - _size(piece, rest)
@@ -375,7 +375,7 @@ class SseFramer:
             yield from self._feed(Text(rest, start_of_rest, piece.end, piece.held))
         else:
             self._hold(piece, tail)
-            yield Frames([], self._settle(piece), _NOWHERE.span)
+            yield Frames([], self._settle(piece.end), _NOWHERE.span)
 
     def _end_of_blocks(self, text: str) -> int:
         """Return where the last whole block ends in `text`, 0 if none does."""
