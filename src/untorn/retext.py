@@ -19,9 +19,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar, cast, final
 
+from .around import Around
 from .event import Finish, Message, TextDelta
 from .limits import Limits
-from .reduce import Decoder, Dialect, Framer, Reducer
+from .reduce import Dialect, Reducer
 from .stage import Ending
 
 __all__ = ["StopAt", "by_grapheme", "by_line", "by_sentence", "by_word"]
@@ -61,7 +62,7 @@ class StopAt:
 
     def __call__(self, dialect: Dialect[E, V]) -> Dialect[E, V]:
         """Return the dialect that stops."""
-        return _Retext(dialect, partial(_StopCutter, self.phrases))
+        return _Retext(dialect, partial(StopCutter, self.phrases))
 
     def __repr__(self) -> str:
         return f"StopAt({list(self.phrases)!r})"
@@ -156,7 +157,7 @@ class _ClusterCutter(Cutter):
             yield held
 
 
-class _StopCutter(Cutter):
+class StopCutter(Cutter):
     def __init__(self, phrases: tuple[str, ...]) -> None:
         self._phrases = phrases
         self._longest = max(map(len, phrases), default=0)
@@ -196,24 +197,15 @@ class _StopCutter(Cutter):
         return 0
 
 
-class _Retext(Dialect[E, V]):
+class _Retext(Around[E, V]):
     """A dialect whose text deltas are cut anew."""
 
     def __init__(self, dialect: Dialect[E, V], cutter: Callable[[], Cutter]) -> None:
-        self._dialect = dialect
+        super().__init__(dialect)
         self._cutter = cutter
-        self.limits = dialect.limits
-        self.errors = dialect.errors
-        self.asks = dialect.asks  # type: ignore[misc]
-
-    def decoder(self, limits: Limits) -> Decoder:
-        return self._dialect.decoder(limits)
-
-    def framer(self, limits: Limits) -> Framer:
-        return self._dialect.framer(limits)
 
     def reducer(self, limits: Limits) -> Reducer[E, V]:
-        return _RetextReducer(self._dialect.reducer(limits), self._cutter)
+        return _RetextReducer(self.dialect.reducer(limits), self._cutter)
 
 
 class _RetextReducer(Reducer[E, V], Generic[E, V]):
