@@ -8,7 +8,7 @@ What a dialect does not know it passes through as `Other`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
 __all__ = [
@@ -178,7 +178,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the answers to one request."""
+    """One of the answers to one request; `extra` as in `Message`."""
 
     index: int = 0
     text: str = ""
@@ -187,6 +187,7 @@ class Choice:
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     disposition: Disposition = "unknown"
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,8 @@ class Message:
 
     `text` and the rest are choice 0's; `choices` has all of them, by index.
     `extra` holds what a dialect keeps beyond the shared vocabulary (citations,
-    log probabilities, signatures, ...), in the service's own words.
+    log probabilities, signatures, ...), in the service's own words: what belongs
+    to the whole answer, and what belongs to choice 0.
     """
 
     text: str

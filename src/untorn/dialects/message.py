@@ -9,7 +9,7 @@ only when its dialect says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Generator, Hashable, Iterator
 from typing import Any, Final
 
 from ..event import (
@@ -28,7 +28,7 @@ from ..event import (
 from ..faults import LimitExceeded
 from ..payload import is_json
 
-__all__ = ["Budget", "ChoiceFold", "MessageFold", "TextFold"]
+__all__ = ["Budget", "CallFold", "ChoiceFold", "Fields", "MessageFold", "TextFold"]
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _HIGH: Final = re.compile("[\ud800-\udbff]")
@@ -44,10 +44,17 @@ class Budget:
 
     def spend(self, text: str) -> None:
         """Take the UTF-8 size of `text`; raises `LimitExceeded`."""
-        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-        self._left -= size
+        self._left -= _size(text)
         if self._left < 0:
             raise LimitExceeded("value_bytes", self._most)
+
+    def give_back(self, text: str) -> None:
+        """Return the UTF-8 size of a text that is no longer kept."""
+        self._left += _size(text)
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 class TextFold:
@@ -66,6 +73,9 @@ class TextFold:
         self._parts: list[str] = []
         self._half = ""
         self.replacements = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._parts or self._half)
 
     def __str__(self) -> str:
         if len(self._parts) > 1:
@@ -92,9 +102,16 @@ class TextFold:
 
     def replace(self, text: str) -> None:
         """Put a snapshot in the place of all there is."""
+        self._budget.give_back(str(self) + self._half)
         self._parts, self._half = [], ""
         self.add(text)
         self.flush()
+
+    def agrees(self, text: str) -> bool:
+        """Say whether the snapshot `text` is what is folded, a half that is held included."""
+        other = TextFold(Budget(4 * len(text)))
+        other.add(text)
+        return str(other) == str(self) and other._half == self._half
 
     def _heal(self, text: str) -> str:
         text, self._half = self._half + text, ""
@@ -107,10 +124,40 @@ class TextFold:
         return healed
 
 
+class Fields(dict[str, Any]):
+    """An object folded key by key, for `extra`: texts grow, all else is set once."""
+
+    def grow(self, key: str, text: str, budget: Budget) -> None:
+        """Append `text` to the text under `key`."""
+        self.setdefault(key, TextFold(budget)).add(text)
+
+    def keep(self, key: str, value: Any, budget: Budget) -> None:
+        """Set `key`, unless it has a value already or `value` says nothing."""
+        if value not in (None, "") and key not in self:
+            budget.spend(repr(value))
+            self[key] = value
+
+    def extend(self, key: str, values: list[Any], budget: Budget) -> None:
+        """Append `values` to the list under `key`."""
+        budget.spend(repr(values))
+        self.setdefault(key, []).extend(values)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of `extra` as it is now; what the service sent is never copied."""
+    if isinstance(value, TextFold):
+        return str(value)
+    if isinstance(value, Fields):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) if isinstance(each, Fields) else each for each in value]
+    return value
+
+
 class CallFold:
     """One growing tool call."""
 
-    __slots__ = ("arguments", "finished", "id", "index", "name")
+    __slots__ = ("arguments", "finished", "id", "index", "name", "told")
 
     def __init__(self, index: int, budget: Budget) -> None:
         self.index = index
@@ -118,6 +165,8 @@ class CallFold:
         self.name: str | None = None
         self.arguments = TextFold(budget)
         self.finished = False
+        self.told: tuple[str | None, str | None] | None = None
+        """The id and name of the last delta; `None` before the first."""
 
     def call(self) -> ToolCall:
         """Return the call as folded so far."""
@@ -130,14 +179,15 @@ class ChoiceFold:
     """One of the answers to one request.
 
     A `part` tells texts of one kind apart whose pieces may interleave; the whole
-    is the parts in the order in which they were opened.
+    is the parts in the order in which they were opened. `extra` may hold
+    `Fields`, and lists that grow.
     """
 
-    __slots__ = ("_budget", "calls", "disposition", "finish_reason", "index", "texts")
+    __slots__ = ("budget", "calls", "disposition", "extra", "finish_reason", "index", "texts")
 
     def __init__(self, index: int, budget: Budget) -> None:
         self.index = index
-        self._budget = budget
+        self.budget = budget
         self.texts: dict[type[TextDelta | ReasoningDelta | RefusalDelta], dict[Any, TextFold]] = {
             TextDelta: {},
             ReasoningDelta: {},
@@ -146,6 +196,7 @@ class ChoiceFold:
         self.calls: dict[Hashable, CallFold] = {}
         self.finish_reason: str | None = None
         self.disposition: Disposition = "unknown"
+        self.extra = Fields()
 
     def add(
         self,
@@ -164,24 +215,55 @@ class ChoiceFold:
         """Return one text, opened if need be."""
         parts = self.texts[kind]
         if part not in parts:
-            parts[part] = TextFold(self._budget)
+            parts[part] = TextFold(self.budget)
         return parts[part]
 
     def call(self, key: Hashable, id: str | None = None, name: str | None = None) -> CallFold:
         """Return the call at position `key`, opened if need be; id and name are set once."""
         call = self.calls.get(key)
         if call is None:
-            call = self.calls[key] = CallFold(len(self.calls), self._budget)
+            call = self.calls[key] = CallFold(len(self.calls), self.budget)
         call.id = call.id or id or None
         call.name = call.name or name or None
         return call
 
     def add_arguments(self, call: CallFold, fragment: str) -> Iterator[ChatEvent]:
-        """Append a fragment of arguments; yield the delta, also for an empty one that opens."""
-        opens = not fragment and not str(call.arguments)
+        """Append a fragment of arguments; yield the delta if it tells anything.
+
+        An empty one does where it opens the call, or brings its id or name.
+        """
         ready = call.arguments.add(fragment)
-        if ready or opens:
+        if ready or call.told != (call.id, call.name):
+            call.told = (call.id, call.name)
             yield ToolCallDelta(call.index, call.id, call.name, ready, self.index)
+
+    def settle(
+        self,
+        kind: type[TextDelta | ReasoningDelta | RefusalDelta],
+        text: str,
+        part: Hashable = None,
+    ) -> Generator[ChatEvent, None, bool]:
+        """Compare a snapshot with the text folded; return whether it took its place.
+
+        A snapshot that comes alone is handed out as a delta; an empty one says nothing.
+        """
+        if not text or (folded := self.part(kind, part)).agrees(text):
+            return False
+        if folded.agrees(""):
+            yield from self.add(kind, text, part)
+            return False
+        folded.replace(text)
+        return True
+
+    def settle_arguments(self, call: CallFold, arguments: str) -> Generator[ChatEvent, None, bool]:
+        """Compare a snapshot with the arguments folded; return whether it took their place."""
+        if not arguments or call.arguments.agrees(arguments):
+            return False
+        if call.arguments.agrees(""):
+            yield from self.add_arguments(call, arguments)
+            return False
+        call.arguments.replace(arguments)
+        return True
 
     def finish_call(self, call: CallFold) -> Iterator[ChatEvent]:
         """The end of the call was seen; yield it, once."""
@@ -203,6 +285,18 @@ class ChoiceFold:
         if ready := call.arguments.flush():
             yield ToolCallDelta(call.index, call.id, call.name, ready, self.index)
 
+    def drop(
+        self, kind: type[TextDelta | ReasoningDelta | RefusalDelta], part: Hashable = None
+    ) -> None:
+        """Take one text back, in a protocol that says so."""
+        if text := self.texts[kind].pop(part, None):
+            text.replace("")
+
+    def drop_call(self, key: Hashable) -> None:
+        """Take the call at position `key` back; only the latest may be, lest an index change."""
+        if call := self.calls.pop(key, None):
+            call.arguments.replace("")
+
     def text(self, kind: type[TextDelta | ReasoningDelta | RefusalDelta]) -> str:
         """Return all text of one kind."""
         return "".join(map(str, self.texts[kind].values()))
@@ -217,6 +311,7 @@ class ChoiceFold:
             tuple(call.call() for call in self.calls.values()),
             self.finish_reason,
             self.disposition,
+            _plain(self.extra),
         )
 
 
@@ -229,7 +324,7 @@ class MessageFold:
         self.budget = Budget(value_bytes)
         self.choices: dict[int, ChoiceFold] = {}
         self.usage: Any = None
-        self.extra: dict[str, Any] = {}
+        self.extra: dict[str, Any] = Fields()
 
     def choice(self, index: int = 0) -> ChoiceFold:
         """Return the choice at `index`, opened if need be."""
@@ -266,5 +361,5 @@ class MessageFold:
             first.disposition,
             self.usage,
             choices,
-            dict(self.extra),
+            {**_plain(self.extra), **first.extra},
         )
