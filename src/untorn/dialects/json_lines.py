@@ -62,10 +62,10 @@ class _JsonLinesReducer(Reducer[JsonEvent, int]):
 
     def feed(self, frame: str) -> Iterable[JsonEvent]:
         value = parse_json(frame)
-        self._count += 1
         when = self._dialect.complete_when
         if when is not None and when(value):
             self.complete("complete_when")
+        self._count += 1
         return (JsonEvent(None, value),)
 
     def end(self, ending: Ending) -> Iterable[JsonEvent]:

@@ -213,6 +213,7 @@ class _JsonSseReducer(Reducer[JsonEvent, SseState]):
             return ()
         event, data, id, _ = frame
         if data == self._dialect.sentinel:
+            self._last_event_id = id
             self.complete(data)
             return ()
         value = parse_json(data)
