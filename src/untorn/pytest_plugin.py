@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from untorn.testing import ChaosServer, FaultySource, Parse
 
 FOLDER_VARIABLE = "UNTORN_REPRODUCERS"
+"""The variable by which ``untorn.testing`` is told the folder, without importing it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,0 +1,91 @@
+"""The test kit: any parser of streams put through every cut, every fault and six bad endings.
+
+It works on anyone's parser and knows nothing of ours. In the order in which one meets them:
+
+* ``cuts``: the ways in which a network may cut the same bytes;
+* ``assert_untorn``: the assertion that tries them all, and ``replay`` of what it found;
+* ``FaultySource``: a stream that stalls, drips, breaks and lies, in virtual time;
+* ``chaos_server``: the same on real sockets, for clients in any language;
+* ``strategies`` (needs hypothesis, so it is imported by name): wires made to cause trouble.
+"""
+
+from untorn.testing.answer import Answer, Chunks, End, Expectation, Parse, Raised, answer_of
+from untorn.testing.assertion import assert_untorn
+from untorn.testing.case import Case
+from untorn.testing.chaos import ChaosServer, Request, chaos_server
+from untorn.testing.cuts import (
+    Cuts,
+    Cutting,
+    as_cutting,
+    boundaries,
+    bytewise,
+    cuts_at,
+    every_cut,
+    seeded,
+)
+from untorn.testing.event_text import event_text
+from untorn.testing.faults import Corrupt, Drip, Eof, Fault, Hang, Raise, Reset, Send, Stall
+from untorn.testing.faulty_source import Closing, FaultySource, Read
+from untorn.testing.finding import Expected, Finding, Law
+from untorn.testing.reproducer import Reproducer, replay, reproducer_folder
+from untorn.testing.response import Ending, Response
+from untorn.testing.torn_parser import TornParserError
+from untorn.testing.virtual_time import (
+    Backend,
+    NothingCanHappenError,
+    VirtualLoop,
+    backends,
+    run_virtual,
+    virtual_time,
+)
+
+__all__ = [
+    "Answer",
+    "Backend",
+    "Case",
+    "ChaosServer",
+    "Chunks",
+    "Closing",
+    "Corrupt",
+    "Cuts",
+    "Cutting",
+    "Drip",
+    "End",
+    "Ending",
+    "Eof",
+    "Expectation",
+    "Expected",
+    "Fault",
+    "FaultySource",
+    "Finding",
+    "Hang",
+    "Law",
+    "NothingCanHappenError",
+    "Parse",
+    "Raise",
+    "Raised",
+    "Read",
+    "Reproducer",
+    "Request",
+    "Reset",
+    "Response",
+    "Send",
+    "Stall",
+    "TornParserError",
+    "VirtualLoop",
+    "answer_of",
+    "as_cutting",
+    "assert_untorn",
+    "backends",
+    "boundaries",
+    "bytewise",
+    "chaos_server",
+    "cuts_at",
+    "event_text",
+    "every_cut",
+    "replay",
+    "reproducer_folder",
+    "run_virtual",
+    "seeded",
+    "virtual_time",
+]

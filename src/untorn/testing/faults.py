@@ -1,0 +1,137 @@
+"""Faults: what can happen to a stream, and the script that a wire and its faults make.
+
+``at`` is the offset in the wire, in bytes, before which a fault happens; ``None`` is after its
+last byte. Faults at the same offset happen in the order in which they are given. So a list of
+faults over an empty wire is a script: ``[Send(b"a"), Stall(3), Send(b"b"), Reset()]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+from untorn.testing.cuts import Cuts, as_cutting, boundaries
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Bytes that are not in the wire arrive, as a chunk of their own (which may be empty)."""
+
+    data: bytes
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Nothing arrives for some seconds."""
+
+    seconds: float
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drip:
+    """From ``at`` to ``until`` (the end of the wire unless given) the bytes come in drops.
+
+    Before each drop of ``size`` bytes, ``seconds`` pass.
+    """
+
+    seconds: float
+    at: int = 0
+    until: int | None = None
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Corrupt:
+    """The wire's bytes from ``at`` on are overwritten with ``data``; its length stays."""
+
+    data: bytes
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Eof:
+    """The stream ends, as if that were all."""
+
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The peer resets the connection: reading raises ``ConnectionResetError``."""
+
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """Reading raises ``error``."""
+
+    error: BaseException
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Nothing arrives any more, and the stream stays open."""
+
+    at: int | None = None
+
+
+Ending: TypeAlias = Eof | Reset | Raise | Hang
+Step: TypeAlias = Send | Stall | Ending
+Fault: TypeAlias = Step | Drip | Corrupt
+
+
+def script(wire: bytes, cuts: Cuts | None, faults: Sequence[Fault]) -> Iterator[Step]:
+    """Yield what happens, step by step, up to and with the first ending; ``Eof`` if none is given.
+
+    A chunk is cut where a fault lies within it. An offset outside the wire is a ``ValueError``.
+    """
+    for step in _steps(wire, boundaries(as_cutting(wire, cuts)), faults):
+        yield step
+        if isinstance(step, Ending):
+            return
+
+
+def _steps(wire: bytes, cuts: Iterable[int], faults: Sequence[Fault]) -> Iterator[Step]:
+    size = len(wire)
+    placed = [(_place(fault, size), fault) for fault in faults]
+    drips = [fault for fault in faults if isinstance(fault, Drip)]
+    drops = {at for drip in drips for at in (*_drops(drip, size), _stop(drip, size))}
+    sent = _corrupted(wire, faults)
+    edges = sorted({0, size, *cuts, *drops, *(at for at, _ in placed)})
+    for start, stop in pairwise([*edges, size]):
+        for at, fault in placed:
+            if at == start and not isinstance(fault, Corrupt | Drip):
+                yield fault
+        if start < stop:
+            yield from (Stall(drip.seconds) for drip in drips if start in _drops(drip, size))
+            yield Send(sent[start:stop])
+    yield Eof()
+
+
+def _place(fault: Fault, size: int) -> int:
+    at = size if fault.at is None else fault.at
+    if not 0 <= at <= size:
+        raise ValueError(f"{fault} lies outside the wire, which has {size} bytes.")
+    return at
+
+
+def _drops(drip: Drip, size: int) -> range:
+    return range(drip.at, _stop(drip, size), drip.size)
+
+
+def _stop(drip: Drip, size: int) -> int:
+    return size if drip.until is None else min(drip.until, size)
+
+
+def _corrupted(wire: bytes, faults: Iterable[Fault]) -> bytes:
+    sent = bytearray(wire)
+    for fault in faults:
+        if isinstance(fault, Corrupt):
+            sent[fault.at : fault.at + len(fault.data)] = fault.data
+    return bytes(sent[: len(wire)])

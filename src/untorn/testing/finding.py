@@ -1,0 +1,95 @@
+"""Findings: which law a parser broke, on which case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+from untorn.testing.answer import Answer, Expectation, Parse, answer_of
+from untorn.testing.case import Case
+from untorn.testing.event_text import event_text
+
+Law: TypeAlias = Literal["cuts", "expected", "truncation", "promptness"]
+
+SENTENCES: dict[Law, str] = {
+    "cuts": "The answer depends on how the bytes were cut.",
+    "expected": "The events are not the expected ones.",
+    "truncation": "The events of a cut-off stream are not a beginning of the whole stream's.",
+    "promptness": "The events handed out before the next byte are not those the bytes determine.",
+}
+"""What a parser does that breaks each law."""
+
+Expected: TypeAlias = Iterable[Any] | Callable[[bytes], Iterable[Any]]
+"""The right events of a wire, or a function that gives the right events of any wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A law that is broken, the case that shows it, and both answers."""
+
+    law: Law
+    case: Case
+    expected: Expectation
+    actual: Answer
+
+
+class Judge:
+    """Knows what a parser must answer, and finds where it does not.
+
+    The events must be ``reference(wire)``, where that is not ``None``. Beyond that the parser is
+    its own measure: its answer to the same bytes in one chunk.
+    """
+
+    def __init__(self, parse: Parse, wire: bytes, expected: Expected | None, backend: str) -> None:
+        self._parse = parse
+        self._backend = backend
+        self._reference = _reference(wire, expected)
+        self._uncut: dict[Case, Answer] = {}
+
+    def finding(self, case: Case) -> Finding | None:
+        """Return the first law that the parser breaks on ``case``, or ``None``."""
+        actual = self._answer(case) if case.boundaries else self.uncut(case)
+        for law, expected in self._laws(case):
+            if not expected.allows(actual):
+                return Finding(law, case, expected, actual)
+        return None
+
+    def uncut(self, case: Case) -> Answer:
+        """Return the answer to the case's bytes in one chunk."""
+        whole = replace(case, rest=b"", boundaries=())
+        if whole not in self._uncut:
+            self._uncut[whole] = self._answer(whole)
+        return self._uncut[whole]
+
+    def _answer(self, case: Case) -> Answer:
+        return answer_of(self._parse, case.chunks, end=case.end, backend=self._backend)
+
+    def _laws(self, case: Case) -> Iterator[tuple[Law, Expectation]]:
+        reference = self._reference(case.wire)
+        if case.end == "silence":
+            ended = self.uncut(replace(case, end="eof"))
+            yield "promptness", Expectation(ended.events if reference is None else reference)
+            return
+        if case.boundaries:
+            uncut = self.uncut(case)
+            yield "cuts", Expectation(uncut.events, raised=uncut.raised)
+        if reference is not None:
+            yield "expected", Expectation(reference)
+        if case.rest:
+            whole = self.uncut(replace(case, wire=case.capture))
+            yield "truncation", Expectation(whole.events, "beginning")
+
+
+def _reference(wire: bytes, expected: Expected | None) -> Callable[[bytes], tuple[str, ...] | None]:
+    if expected is None:
+        return lambda _: None
+    if callable(expected):
+        return cache(lambda given: _texts(expected(given)))
+    listed = _texts(expected)
+    return lambda given: listed if given == wire else None
+
+
+def _texts(events: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(map(event_text, events))
