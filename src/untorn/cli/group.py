@@ -1,0 +1,30 @@
+"""The group that all subcommands hang on."""
+
+from __future__ import annotations
+
+import click
+
+from .demo import demo
+from .read import read
+
+__all__ = ["group"]
+
+_HELP = """Read streamed responses so that a torn answer never looks whole.
+
+\b
+    untorn demo                       see the difference in five seconds
+    untorn read answer.sse            read a capture
+    curl -N ... | untorn read -       read what another program receives
+
+Exit status: 0 completed, 3 interrupted, 4 failed, 2 wrong usage.
+"""
+
+
+@click.group(help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="untorn", prog_name="untorn")
+def group() -> None:
+    """Gather the subcommands."""
+
+
+group.add_command(demo)
+group.add_command(read)

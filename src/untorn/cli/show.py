@@ -1,0 +1,265 @@
+"""What a stream looks like: to people as text and notes, to programs as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import fields, is_dataclass
+from typing import Any, assert_never
+
+from ..event import (
+    JsonEvent,
+    Message,
+    ReasoningDelta,
+    RefusalDelta,
+    ServerSentEvent,
+    TextDelta,
+    ToolCall,
+    ToolCallDone,
+)
+from ..faults import UnexpectedResponse
+from ..outcome import Completed, Failed, Interrupted, Outcome, StreamInterrupted
+from .output import Notes, Output
+from .source import excerpt
+
+__all__ = ["JsonShow", "Show", "TextShow", "kept", "sentence"]
+
+
+class Show(ABC):
+    """Shows the events of one stream, then its outcome."""
+
+    @abstractmethod
+    async def event(self, event: Any) -> None:
+        """Show an event."""
+
+    @abstractmethod
+    async def outcome(self, outcome: Outcome[Any]) -> None:
+        """Show how the stream ended."""
+
+
+class JsonShow(Show):
+    """One object per line: `kind` says what it is, the last one is the `outcome`."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+
+    async def event(self, event: Any) -> None:
+        """Write an event: its fields, under the names they have in Python."""
+        await self._write(_event(event))
+
+    async def outcome(self, outcome: Outcome[Any]) -> None:
+        """Write the outcome, with the folded value."""
+        await self._write({"kind": "outcome", **_outcome(outcome)})
+
+    async def _write(self, value: dict[str, Any]) -> None:
+        self._out.write(_json(value) + "\n")
+        await self._out.flush()
+
+
+class TextShow(Show):
+    """The text on standard output, exactly; all else on standard error.
+
+    Of several choices, 0 is written as it comes and the others at the end. Events
+    that are no part of an answer are the output themselves, one line each, where
+    the dialect has no answer (`is_chat` is false).
+    """
+
+    def __init__(self, out: Output, notes: Notes, *, is_chat: bool) -> None:
+        self._out = out
+        self._notes = notes
+        self._is_chat = is_chat
+        self._shares = out.shares(sys.stderr)
+        self._text: list[str] = []
+        self._aside: type | None = None  # what is being written as a note
+
+    async def event(self, event: Any) -> None:
+        """Write what a reader of the answer wants to see."""
+        if getattr(event, "choice", 0) != 0:
+            return
+        match event:
+            case TextDelta(text):
+                self._write(text)
+            case ReasoningDelta(text):
+                self._note(ReasoningDelta, "reasoning: ", text, "dim")
+            case RefusalDelta(text):
+                self._note(RefusalDelta, "refusal: ", text, "yellow")
+            case ToolCallDone(_, call):
+                self._line(f"tool call: {_call(call)}", "cyan")
+            case _ if not self._is_chat:
+                self._out.write(_plain(event) + "\n")
+        await self._out.flush()
+
+    async def outcome(self, outcome: Outcome[Any]) -> None:
+        """Say how the stream ended, and what there is of the answer."""
+        value = outcome.value if isinstance(outcome, Completed) else outcome.partial
+        if isinstance(value, Message):
+            self._complement(value)
+            await self._out.flush()
+            self._details(value)
+        self._line(sentence(outcome), _STYLES[type(outcome)])
+        if isinstance(outcome, Failed) and isinstance(outcome.error, UnexpectedResponse):
+            if outcome.error.body:
+                self._line(f"It says: {excerpt(outcome.error.body)}")
+        elif not isinstance(outcome, Completed):
+            self._line(f"Kept: {kept(outcome)}.")
+        if self._out.is_terminal and not self._out.at_line_start and not self._shares:
+            self._out.write("\n")
+        await self._out.flush()
+
+    def _write(self, text: str) -> None:
+        if not self._notes.at_line_start:
+            self._notes.piece("\n")
+        self._aside = None
+        self._text.append(text)
+        self._out.write(text)
+
+    def _complement(self, value: Message) -> None:
+        """Write the text that came in no delta, and say so if some was taken back."""
+        written = "".join(self._text)
+        if value.text.startswith(written):
+            if value.text != written:
+                self._write(value.text[len(written) :])
+        else:
+            self._line("The service replaced text it had sent; --json shows the last.", "yellow")
+
+    def _details(self, value: Message) -> None:
+        for choice in value.choices:
+            if choice.index != 0:
+                self._line(f"choice {choice.index}: {choice.text}")
+        for call in value.tool_calls:
+            if not call.finished:
+                self._line(f"unfinished tool call, not to be run: {_call(call)}", "yellow")
+        if value.usage is not None:
+            self._line(f"usage: {_json(value.usage)}", "dim")
+
+    def _note(self, kind: type, label: str, text: str, style: str) -> None:
+        """Write a piece of a note, behind its label where it begins."""
+        if self._aside is not kind:
+            self._end_line()
+            self._notes.piece(label, style)
+            self._aside = kind
+        self._notes.piece(text, style)
+
+    def _line(self, text: str, style: str = "") -> None:
+        self._end_line()
+        self._aside = None
+        self._notes.piece(text + "\n", style)
+
+    def _end_line(self) -> None:
+        """End the line that something else has begun, without a byte more in the output."""
+        hangs = self._shares and not self._out.at_line_start
+        if hangs or not self._notes.at_line_start:
+            self._notes.piece("\n")
+            self._out.at_line_start = True
+
+
+_STYLES = {Completed: "bold green", Interrupted: "bold yellow", Failed: "bold red"}
+
+
+# --- in words -----------------------------------------------------------------------
+
+
+def sentence(outcome: Outcome[Any]) -> str:
+    """Return how a stream ended, as a plain sentence."""
+    match outcome:
+        case Completed(value, marker, position):
+            reason = ""
+            if isinstance(value, Message):
+                reason = f", finish reason {value.finish_reason or 'not given'}"
+            where = f"at byte {position.bytes}, after {_count(position.events, 'event')}"
+            return f"Completed: {marker} came {where}{reason}."
+        case Interrupted():
+            return f"Interrupted: {StreamInterrupted(outcome)}."
+        case Failed(error):
+            return f"Failed: {error}."
+        case _:
+            assert_never(outcome)
+
+
+def kept(outcome: Interrupted[Any] | Failed[Any]) -> str:
+    """Return what arrived whole, in words."""
+    if outcome.retry_safe:
+        return "nothing, so nothing is repeated by asking again"
+    parts = [_count(outcome.position.events, "event")]
+    value = outcome.partial
+    if isinstance(value, Message):
+        parts.append(f"{_count(len(value.text), 'character')} of text")
+        finished = sum(call.finished for call in value.tool_calls)
+        if finished:
+            parts.append(_count(finished, "finished tool call"))
+        if unfinished := len(value.tool_calls) - finished:
+            parts.append(_count(unfinished, "unfinished tool call"))
+    return ", ".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _call(call: ToolCall) -> str:
+    return f"{call.name or 'without a name'}({call.arguments})"
+
+
+def _plain(event: Any) -> str:
+    """Return an event as one line."""
+    match event:
+        case ServerSentEvent(type, data, id):
+            name = f"{type} [{id}]" if id else type
+            return f"{name}: {data}".replace("\n", "\\n")
+        case JsonEvent(_, value):
+            return _json(value)
+        case _:
+            return _json(_event(event))
+
+
+# --- as JSON ------------------------------------------------------------------------
+
+
+def _event(event: Any) -> dict[str, Any]:
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(event).__name__).lower()
+    return {"kind": name, **(_fields(event) if is_dataclass(event) else {"data": event})}
+
+
+def _outcome(outcome: Outcome[Any]) -> dict[str, Any]:
+    head = {"outcome": type(outcome).__name__.lower(), "sentence": sentence(outcome)}
+    rest = _fields(outcome) | {"retry_safe": outcome.retry_safe}
+    match outcome:
+        case Completed():
+            return head | rest
+        case Interrupted(cause, torn, error):
+            said = None if error is None else repr(error)
+            return head | rest | {"cause": cause.value, "torn": torn.value, "error": said}
+        case Failed(error):
+            return head | rest | {"error": {"code": error.code, **vars(error)}}
+        case _:
+            assert_never(outcome)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_default)
+    except ValueError:  # 1e999 is a number in JSON, and an infinity in Python
+        return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=_default)
+
+
+def _default(value: Any) -> Any:
+    """Return what stands for a value that JSON has no word for."""
+    if is_dataclass(value):
+        return _finite(_fields(value))
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)
+
+
+def _finite(value: Any) -> Any:
+    """Return the value with null for every number that JSON cannot write, as JavaScript does."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
