@@ -215,16 +215,13 @@ class Parse(Generic[E, V]):
             raise
 
     def _run(self, chunks: Iterator[bytes]) -> Iterator[Events[E, V]]:
-        """Run the stages one inside the other until one of them ends the stream."""
+        """Run the stages one inside the other; nobody asks for more behind an outcome."""
         stages = self._stages
         ending = _Ending()
         reads = _reads(chunks, stages.limits.read_bytes, ending)
         texts = _through(stages.decoder, reads, ending)
         for frames in _through(stages.framer, texts, ending):
-            events = stages.reduction.feed(frames)
-            yield events
-            if events.outcome is not None:
-                return
+            yield stages.reduction.feed(frames)
         yield stages.reduction.end(ending.value)
 
 
@@ -240,8 +237,9 @@ def _reads(chunks: Iterator[Any], most: int, ending: _Ending) -> Iterator[bytes]
         for chunk in chunks:
             data = as_bytes(chunk)
             for start in range(0, len(data), most):
-                offset += len(data[start : start + most])
-                yield data[start : start + most]
+                read = data[start : start + most]
+                offset += len(read)
+                yield read
     except StreamFault as fault:  # a source may know what is wrong with it
         ending.value = fault
         return

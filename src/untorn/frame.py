@@ -104,7 +104,10 @@ class Stray(Extra):
 
 @final
 class Tail(Extra):
-    """The data lines and the partial line of the block that the end of the stream cut."""
+    """The data lines and the partial line of the block that the end of the stream cut.
+
+    A partial comment is dropped like a whole one, unless comments are asked for.
+    """
 
     __slots__ = ("data", "line")
 

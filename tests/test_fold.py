@@ -1,0 +1,303 @@
+"""`parse`: lazy, final, and honest about who raised what."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from wires import bytewise
+
+from untorn import (
+    Boundary,
+    Cause,
+    Completed,
+    Dialect,
+    Failed,
+    Interrupted,
+    Limits,
+    Reducer,
+    ServerSentEvent,
+    StageError,
+    Statistics,
+    StreamFailed,
+    StreamInterrupted,
+    UnexpectedResponse,
+    parse,
+)
+from untorn.dialects import JsonLines, JsonSse, Sse
+from untorn.fold import Stages, as_bytes
+from untorn.outcome import Position
+
+A = b"data: a\n\n"
+DONE = b"data: [DONE]\n\n"
+DIALECT = Sse(sentinel="[DONE]")
+
+
+def data_of(events: Iterable[ServerSentEvent]) -> list[str]:
+    return [event.data for event in events]
+
+
+class Broken(Reducer[str, int]):
+    """A reducer that raises what its frames name, behind an event."""
+
+    value = 7
+
+    def __init__(self, *raised: BaseException) -> None:
+        self._raised = iter(raised)
+
+    def feed(self, frame: Any) -> Iterator[str]:
+        yield frame[1]
+        if frame[1] == "boom":
+            raise next(self._raised)
+
+
+class Breaking(Dialect[str, int]):
+    """A dialect of one reducer."""
+
+    def __init__(self, reducer: Reducer[str, int]) -> None:
+        self._reducer = reducer
+
+    def reducer(self, limits: Limits) -> Reducer[str, int]:
+        return self._reducer
+
+
+def test_takes_a_chunk_only_when_it_needs_one() -> None:
+    """Nothing before the first event is asked for, and none ahead of the next."""
+    taken: list[bytes] = []
+
+    def source() -> Iterator[bytes]:
+        for chunk in (A + A, A, DONE, A):
+            taken.append(chunk)
+            yield chunk
+
+    run = parse(source(), DIALECT)
+    assert taken == []
+    assert data_of([next(run), next(run)]) == ["a", "a"]
+    assert taken == [A + A]
+    assert data_of(run) == ["a", "[DONE]"]
+    assert taken == [A + A, A, DONE]
+
+
+def test_completion_is_known_with_the_last_event() -> None:
+    """Whoever breaks on it has a completed stream; before, there is no outcome."""
+    run = parse([A, A + DONE + A], DIALECT)
+    seen = [(event.data, run.outcome is None) for event in run]
+    assert seen == [("a", True), ("a", True), ("[DONE]", False)]
+    assert isinstance(run.outcome, Completed)
+    assert run.outcome.position == Position(9 + 9 + 14, 3, 3)
+
+
+def test_a_bad_end_is_known_only_behind_the_last_event() -> None:
+    """The events before a fault that shares their read come first, and quietly."""
+    run = parse([b"data: 1\n\ndata: {\n\n"], JsonSse())
+    next(run)
+    assert run.outcome is None
+    with pytest.raises(StreamFailed, match="not valid JSON"):
+        next(run)
+    assert isinstance(run.outcome, Failed)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "error"), [([A], StreamInterrupted), ([A, b"\xff"], StreamFailed)]
+)
+def test_the_end_is_sticky(chunks: list[bytes], error: type[Exception]) -> None:
+    """Iterating again raises again, with the same outcome."""
+    run = parse(chunks, Sse(errors="strict"))
+    assert data_of([next(run)]) == ["a"]
+    outcomes = []
+    for _ in range(3):
+        with pytest.raises(error) as raised:
+            next(run)
+        outcomes.append(raised.value.outcome)  # type: ignore[attr-defined]
+    assert outcomes == [run.outcome] * 3
+    assert list(run.events()) == []
+
+
+def test_a_completed_stream_ends_again_and_again() -> None:
+    """Nothing more, and nothing raised."""
+    run = parse([DONE], DIALECT)
+    assert data_of(run) == ["[DONE]"]
+    assert list(run) == list(run.events()) == []
+
+
+def test_a_broken_source_interrupts() -> None:
+    """The events before come out, and the exception is the outcome's."""
+    broken = ConnectionResetError("reset by peer")
+
+    def source() -> Iterator[bytes]:
+        yield A + b"data: b"
+        raise broken
+
+    run = parse(source(), DIALECT)
+    assert data_of([next(run)]) == ["a"]
+    with pytest.raises(StreamInterrupted) as raised:
+        next(run)
+    assert raised.value.__cause__ is broken
+    expected = Interrupted(Cause.TRANSPORT, Boundary.FRAME, broken, run.value, Position(16, 1, 1))
+    assert run.outcome == expected
+
+
+def test_a_clean_end_of_a_broken_source_never_completes() -> None:
+    """Between two frames as well: only an end of its own completes."""
+
+    def source() -> Iterator[bytes]:
+        yield b"1\n2"
+        raise OSError
+
+    run = parse(source(), JsonLines(eof="completes", tail="accepts"))
+    assert [event.data for event in run.events()] == [1]
+    assert isinstance(run.outcome, Interrupted)
+
+
+def test_a_source_may_know_what_is_wrong_with_it() -> None:
+    """A fault it raises is the stream's, behind the events before it."""
+    fault = UnexpectedResponse("No.", code="http-status", status=500, media_type=None)
+
+    def source() -> Iterator[bytes]:
+        yield A
+        raise fault
+
+    run = parse(source(), DIALECT)
+    assert data_of(run.events()) == ["a"]
+    assert isinstance(run.outcome, Failed)
+    assert run.outcome.error is fault
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_what_stops_the_program_comes_out_bare(stop: type[BaseException]) -> None:
+    """The same object, with the outcome set; afterwards the stream is interrupted."""
+    error = stop()
+
+    def source() -> Iterator[bytes]:
+        yield A + b"data: \xe6"
+        raise error
+
+    run = parse(source(), DIALECT)
+    next(run)
+    with pytest.raises(stop) as raised:
+        list(run.events())
+    assert raised.value is error
+    assert isinstance(run.outcome, Interrupted)
+    assert (run.outcome.cause, run.outcome.torn) == (Cause.CANCELLED, Boundary.CHARACTER)
+    assert run.outcome.position == Position(16, 1, 1)
+    with pytest.raises(StreamInterrupted, match="cancelled"):
+        next(run)
+
+
+def test_a_reducer_that_stops_the_program_does_so_bare() -> None:
+    """It is no bug that a stage could report."""
+    run = parse([A, b"data: boom\n\n"], Breaking(Broken(KeyboardInterrupt())))
+    assert next(run) == "a"
+    with pytest.raises(KeyboardInterrupt):
+        next(run)
+    assert isinstance(run.outcome, Interrupted)
+
+
+def test_a_bug_in_a_reducer_is_a_stage_error_behind_its_events() -> None:
+    """It names who raised what, and lies at the frame that brought it out."""
+    bug = ZeroDivisionError("oh")
+    for chunks in ([A + b"data: boom\n\n" + A], bytewise(A + b"data: boom\n\n" + A)):
+        run = parse(chunks, Breaking(Broken(bug)))
+        assert list(run.events()) == ["a", "boom"]
+        assert isinstance(run.outcome, Failed)
+        assert isinstance(run.outcome.error, StageError)
+        assert run.outcome.error.__cause__ is bug
+        assert run.outcome.position == Position(9, 2, 2)
+        assert "The reducer Broken raised ZeroDivisionError('oh'); this is a bug" in str(
+            run.outcome.error
+        )
+
+
+def test_a_bug_in_a_predicate_is_a_stage_error() -> None:
+    """A caller's own function is part of the reducer; the value holds what was handed out."""
+    run = parse([b"1\n0\n"], JsonLines(complete_when=lambda value: bool(1 / value > 1)))
+    assert [event.data for event in run.events()] == [1]
+    assert isinstance(run.outcome, Failed)
+    assert isinstance(run.outcome.error, StageError)
+    assert run.outcome.partial == 1
+
+
+class BadFramer:
+    """A framer that breaks on its second piece."""
+
+    comments = largest = open = 0
+
+    def __init__(self) -> None:
+        self._good = True
+
+    def feed(self, piece: Any) -> Iterator[Any]:
+        if not self._good:
+            raise LookupError("lost")
+        self._good = False
+        yield from ()
+
+
+class BadFraming(Breaking):
+    """A dialect with such a framer."""
+
+    def framer(self, limits: Limits) -> Any:
+        return BadFramer()
+
+
+def test_a_bug_in_a_framer_is_a_stage_error() -> None:
+    """It does not come out of the iteration as it is."""
+    run = parse([A, A], BadFraming(Broken()))
+    with pytest.raises(StreamFailed, match=r"The stage BadFramer raised LookupError\('lost'\)"):
+        list(run)
+
+
+def test_the_value_grows_as_events_come() -> None:
+    """What is folded by now can be read at any time."""
+    run = parse([b"1\n2\n", b"3\n"], JsonLines(eof="completes"))
+    next(run)
+    assert run.value == 2
+    assert len(list(run)) == 2
+    assert run.value == 3
+
+
+def test_statistics_count() -> None:
+    """Bytes, frames, events, comments, the largest frame, and both kinds of U+FFFD."""
+    wire = ": hi\nid: 1\n\ndata: long \ufffd\n\n".encode() + b"data: \xff\xff\n\n"
+    run = parse([wire], Sse())
+    list(run.events())
+    assert run.statistics() == Statistics(
+        bytes=len(wire), frames=2, events=2, comments=1, largest_frame=6,
+        literal_replacements=1, replacements=2,
+    )  # fmt: skip
+
+
+def test_a_dialect_s_own_limits_hold_unless_others_are_given() -> None:
+    """`None` means the dialect's."""
+    assert Stages(DIALECT, None).limits == Limits()
+    assert Stages(DIALECT, Limits(frame_bytes=1)).limits.frame_bytes == 1
+
+
+def test_an_interruption_may_say_how_many_events_were_taken() -> None:
+    """Fewer than were folded, where some were still on their way."""
+    stages = Stages(DIALECT, None)
+    list(stages.decoder.feed(b"x"))
+    outcome = stages.interrupted(Cause.ABANDONED, events=0)
+    assert outcome == Interrupted(
+        Cause.ABANDONED, Boundary.MESSAGE, None, stages.reduction.reducer.value, Position(1, 0, 0)
+    )
+
+
+@pytest.mark.parametrize("chunk", [A, bytearray(A), memoryview(A), memoryview(A)[::1]])
+def test_any_bytes_like_is_a_chunk(chunk: Any) -> None:
+    """And an empty one means nothing."""
+    assert data_of(parse([b"", chunk, b"", DONE, b""], DIALECT)) == ["a", "[DONE]"]
+    assert as_bytes(chunk) == A
+
+
+def test_what_is_no_bytes_is_named() -> None:
+    """A source of text breaks the transport, in a sentence that says what to do."""
+    run = parse([A, "data: b\n\n"], DIALECT)  # type: ignore[list-item]
+    assert data_of(run.events()) == ["a"]
+    assert isinstance(run.outcome, Interrupted)
+    assert "The source gave str, not bytes; hand untorn the raw body" in str(run.outcome.error)
+
+
+@pytest.mark.parametrize("body", [A, bytearray(A), memoryview(A), "data"])
+def test_a_body_is_no_iterable_of_chunks(body: Any) -> None:
+    """Each of its bytes would be a number."""
+    with pytest.raises(TypeError, match=r"write parse\(\[data\], \.\.\.\) for a whole body"):
+        parse(body, DIALECT)
