@@ -201,3 +201,8 @@ class StageError(StreamFault):
             offset=offset,
         )
         self.__cause__ = bug
+
+    @classmethod
+    def in_stage(cls, stage: object, bug: Exception) -> StageError:
+        """Return the error for what a stage raised."""
+        return cls(f"The stage {type(stage).__name__}", bug)

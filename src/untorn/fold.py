@@ -125,7 +125,7 @@ def feed_all(stage: Decoder | Framer, item: Any) -> Iterator[Any]:
     except StreamFault:
         raise
     except Exception as bug:
-        raise StageError(f"The stage {type(stage).__name__}", bug) from bug
+        raise StageError.in_stage(stage, bug) from bug
 
 
 def raise_for(outcome: Outcome[Any]) -> None:
@@ -251,11 +251,13 @@ def _reads(chunks: Iterator[Any], most: int, ending: _Ending) -> Iterator[bytes]
 
 def _through(stage: Any, items: Iterator[Any], ending: _Ending) -> Iterator[Any]:
     """Feed a stage all items, and their ending; a fault takes its place."""
+    last: list[Any] = []
     try:
         for item in items:
-            yield from feed_all(stage, item)
+            yield from stage.feed(item)
+        last, ending.value = stage.end(ending.value)
     except StreamFault as fault:
         ending.value = fault
-        return
-    last, ending.value = stage.end(ending.value)
+    except Exception as bug:
+        ending.value = StageError.in_stage(stage, bug)
     yield from last

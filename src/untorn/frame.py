@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeAlias, TypeVar, final
+from typing import Final, Generic, TypeAlias, TypeVar, final
 
-__all__ = ["Comment", "Cursor", "Extra", "Frames", "Span", "SseFrame", "Stray", "Tail", "Text"]
+__all__ = [
+    "Comment",
+    "Cursor",
+    "Extra",
+    "Frames",
+    "Pieces",
+    "Span",
+    "SseFrame",
+    "Stray",
+    "Tail",
+    "Text",
+]
 
 F = TypeVar("F")
 
@@ -59,6 +70,38 @@ class Text:
 
     def __repr__(self) -> str:
         return f"Text({self.text!r}, {self.start}, {self.end}, held={self.held}, made={self.made})"
+
+
+@final
+class Pieces(list[str]):
+    """A text that arrives in pieces and is joined once.
+
+    Many small pieces are merged into larger ones as they come: a character by
+    itself takes up to twenty times the memory it takes in a text, and a long line
+    in one-byte reads is made of nothing else.
+    """
+
+    __slots__ = ("_merged",)
+
+    _AT_ONCE: Final = 4096
+
+    def __init__(self, *pieces: str) -> None:
+        super().__init__(pieces)
+        self._merged = 0  # pieces at the front that are large already
+
+    def add(self, piece: str) -> None:
+        """Put a piece behind the others."""
+        self.append(piece)
+        if len(self) - self._merged > self._AT_ONCE:
+            self[self._merged :] = ["".join(self[self._merged :])]
+            self._merged += 1
+
+    def take(self) -> str:
+        """Return the whole text, and begin anew."""
+        text = "".join(self)
+        self.clear()
+        self._merged = 0
+        return text
 
 
 class Extra:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from .faults import LimitExceeded
-from .frame import Frames, Span, Text
+from .frame import Frames, Pieces, Span, Text
 from .outcome import Boundary
 from .stage import Cut, Ending
 
@@ -35,7 +35,7 @@ class LineFramer:
     def __init__(self, frame_bytes: int, *, tail: bool = False) -> None:
         self._limit = frame_bytes
         self._tail = tail
-        self._line: list[str] = []
+        self._line = Pieces()
         self._kept = 0
         self._settled = 0
         self.comments = 0
@@ -90,7 +90,7 @@ class LineFramer:
         if stop > at:
             size = piece.size(at, stop)
             self._check(self._kept + size, offset + size)
-            self._line.append(piece.text[at:stop])
+            self._line.add(piece.text[at:stop])
             self._kept += size
             offset += size
         if found < 0:
@@ -106,8 +106,7 @@ class LineFramer:
 
     def _end_line(self, items: list[str]) -> bool:
         """Take the line that has ended; return whether it is one to hand on."""
-        line = "".join(self._line).removesuffix("\r")
-        self._line, self._kept = [], 0
+        line, self._kept = self._line.take().removesuffix("\r"), 0
         if not line.strip(_BLANK):
             return False
         items.append(line)

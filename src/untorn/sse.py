@@ -19,7 +19,7 @@ from copy import copy
 from typing import Final, TypeAlias
 
 from .faults import LimitExceeded
-from .frame import Comment, Cursor, Extra, Frames, Span, SseFrame, Stray, Tail, Text
+from .frame import Comment, Cursor, Extra, Frames, Pieces, Span, SseFrame, Stray, Tail, Text
 from .outcome import Boundary
 from .stage import Cut, Ending
 
@@ -80,12 +80,12 @@ class SseFramer:
         self.largest = 0
         """Characters of data in the largest frame."""
         # The line that is being read: its pieces, joined once when it ends.
-        self._line: list[str] = []
+        self._line = Pieces()
         self._line_is = _AT_START
         self._next_lf = _LINE_END
         # The text of the open block, as long as nobody has to look into it, with LF
         # for its line ends; and what those are, if there are any.
-        self._block: list[str] = []
+        self._block = Pieces()
         self._line_end_is = ""
         self._walking = False
         # The block that is being read, in the standard's words: data buffer,
@@ -224,7 +224,7 @@ class SseFramer:
             self._kept_before_comment = self._kept
         if self._line_is == _IN_LINE or Comment in self._asks:
             self._keep(size, offset)
-            self._line.append(part)
+            self._line.add(part)
 
     def _line_end(self, offset: int, is_cr: bool, batch: _Batch) -> None:
         """Read the line end that stands at `offset`."""
@@ -233,14 +233,14 @@ class SseFramer:
         if line_is == _IN_LINE:
             self._keep(1, offset)
             self._fields = True
-            self._field(self._take_line(), batch.walked(self._frame_start, offset + 1))
+            self._field(self._line.take(), batch.walked(self._frame_start, offset + 1))
             next_lf = _REST_OF_KEPT_CRLF
         elif line_is == _IN_COMMENT:
             self.comments += 1
             if Comment in self._asks:
                 self._kept = self._kept_before_comment
                 place = batch.walked(self._frame_start, offset + 1)
-                place.append(Comment(self._take_line()[1:]))
+                place.append(Comment(self._line.take()[1:]))
             if not self._fields:  # a frame begins with its first line that counts
                 self._frame_start = offset + 1
         else:
@@ -255,11 +255,6 @@ class SseFramer:
         elif offset == self._frame_start:
             self._frame_start += 1
         self._next_lf = _LINE_END
-
-    def _take_line(self) -> str:
-        line = "".join(self._line)
-        self._line = []
-        return line
 
     def _keep(self, size: int, offset: int) -> None:
         """Keep `size` more bytes, of which the first stands at `offset`."""
@@ -335,9 +330,12 @@ class SseFramer:
             self._hold(piece, tail)
             none: list[SseItem] = []
             return (Frames(none, self._settle(piece.end), _NOWHERE.span),)
-        blocks = "".join((*self._block, text[:stop])) if self._block else text[:stop]
+        blocks = text[:stop]
+        if self._block:
+            self._block.append(blocks)
+            blocks = self._block.take()
         where = _Blocks(self, blocks)
-        self._block, self._kept = [], 0
+        self._kept = 0
         if len(blocks) > _LOT or (tail and self._shows_early(tail)):
             return self._lots(piece, blocks, tail, where)
         items = self._items(blocks)
@@ -409,19 +407,20 @@ class SseFramer:
             self._frame_start = piece.end - size
             if "\n" not in tail:
                 self._line_end_is = ""
-        self._block.append(tail)
+        self._block.add(tail)
         self._kept += size
 
     def _unfold(self) -> None:
         """Hand the text of the open block over to the walk."""
         if self._block:
-            *lines, last = "".join(self._block).split("\n")
+            *lines, last = self._block.take().split("\n")
             for line in lines:
                 self._field(line, [])
             self._fields = bool(lines)
             if last:
-                self._line, self._line_is = [last], _IN_LINE
-        self._block, self._line_end_is = [], ""
+                self._line.add(last)
+                self._line_is = _IN_LINE
+        self._line_end_is = ""
 
     def _as_it_came(self, text: str) -> str:
         return text.replace("\n", "\r\n") if self._line_end_is == "\r\n" else text

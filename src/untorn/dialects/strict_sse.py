@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, final
 
 from ..event import JsonEvent
 from ..faults import LimitExceeded, ProtocolViolation, ServiceError, StreamFault
-from ..frame import Frames, Span, Text
+from ..frame import Frames, Pieces, Span, Text
 from ..limits import Limits
 from ..outcome import Boundary
 from ..payload import parse_json
@@ -67,7 +67,7 @@ class StrictSseFramer:
 
     def __init__(self, frame_bytes: int) -> None:
         self._limit = frame_bytes
-        self._line: list[str] = []
+        self._line = Pieces()
         self._data: list[str] = []
         self._id: str | None = None
         self._kept = 0  # bytes of the unfinished block
@@ -122,12 +122,11 @@ class StrictSseFramer:
         if stop > at:
             size = piece.size(at, stop)
             self._keep(size, offset + size)
-            self._line.append(piece.text[at:stop])
+            self._line.add(piece.text[at:stop])
             offset += size
         if found < 0:
             return stop, offset
-        line = "".join(self._line).removesuffix("\r")
-        self._line = []
+        line = self._line.take().removesuffix("\r")
         if line:
             self._keep(1, offset + 1)
             self._field(line)
