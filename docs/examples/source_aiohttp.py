@@ -1,0 +1,18 @@
+import asyncio
+
+import aiohttp
+from service import ANSWER, http_service
+
+from untorn import collect
+from untorn.dialects import TextSse
+
+
+async def main(url: str) -> None:
+    async with aiohttp.ClientSession() as session, session.get(url) as response:
+        response.raise_for_status()
+        outcome = await collect(response.content, TextSse(sentinel="[DONE]"))
+    print(outcome.unwrap())
+
+
+with http_service(ANSWER) as url:
+    asyncio.run(main(url))

@@ -1,0 +1,18 @@
+"""Serve a file until Ctrl+C: ``serve.py FILE ENDING PORT``."""
+
+import sys
+from pathlib import Path
+
+import anyio
+
+from untorn.testing import Ending, chaos_server
+
+
+async def main(file: str, ending: str, port: str) -> None:
+    wire = Path(file).read_bytes()
+    async with chaos_server(wire, delays=0.1, ending=Ending(ending), port=int(port)) as server:
+        print(server.url, flush=True)
+        await anyio.sleep_forever()
+
+
+anyio.run(main, *sys.argv[1:])
