@@ -118,14 +118,14 @@ def as_bytes(chunk: Any) -> bytes:
         ) from None
 
 
-def feed_all(stage: Decoder | Framer, item: Any) -> Iterator[Any]:
-    """Feed a stage, and turn a bug in it into a fault."""
+def end_stage(stage: Decoder | Framer, ending: Ending) -> tuple[list[Any], Ending]:
+    """End a stage, and turn a bug in it into a fault."""
     try:
-        yield from stage.feed(item)
-    except StreamFault:
-        raise
+        return stage.end(ending)
+    except StreamFault as fault:
+        return [], fault
     except Exception as bug:
-        raise StageError.in_stage(stage, bug) from bug
+        return [], StageError.in_stage(stage, bug)
 
 
 def raise_for(outcome: Outcome[Any]) -> None:
@@ -251,13 +251,14 @@ def _reads(chunks: Iterator[Any], most: int, ending: _Ending) -> Iterator[bytes]
 
 def _through(stage: Any, items: Iterator[Any], ending: _Ending) -> Iterator[Any]:
     """Feed a stage all items, and their ending; a fault takes its place."""
-    last: list[Any] = []
     try:
         for item in items:
             yield from stage.feed(item)
-        last, ending.value = stage.end(ending.value)
     except StreamFault as fault:
         ending.value = fault
+        return
     except Exception as bug:
         ending.value = StageError.in_stage(stage, bug)
+        return
+    last, ending.value = end_stage(stage, ending.value)
     yield from last

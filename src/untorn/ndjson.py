@@ -8,7 +8,7 @@ accepts a tail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from .faults import LimitExceeded

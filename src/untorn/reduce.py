@@ -181,7 +181,10 @@ class Reduction(Generic[E, V]):
         except Exception as bug:
             where = f"The reducer {type(reducer).__name__}"
             return self._failed(items, batch, number, StageError(where, bug))
-        self._count(batch.items, items)
+        self.frames += len(batch.items)
+        self.events += len(items)
+        if self._asks:
+            self._discount(batch.items)
         return Events(items, batch.size, None)
 
     def end(self, ending: Ending) -> Events[E, V]:
@@ -226,9 +229,14 @@ class Reduction(Generic[E, V]):
 
     def _count(self, frames: list[Any], events: list[E]) -> None:
         self.frames += len(frames)
-        if self._asks:
-            self.frames -= sum(isinstance(frame, Extra) for frame in frames)
         self.events += len(events)
+        if self._asks:
+            self._discount(frames)
+
+    def _discount(self, frames: list[Any]) -> None:
+        for frame in frames:
+            if isinstance(frame, Extra):
+                self.frames -= 1
 
 
 def _located(fault: StreamFault, offset: int) -> StreamFault:

@@ -7,7 +7,7 @@ that an async generator is started, read and closed in one task.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any, Final
 
 from anyio import EndOfStream
@@ -29,8 +29,12 @@ class Source(ABC):
         self.original = original
 
     @abstractmethod
-    async def receive(self, most: int) -> Any:
-        """Return the next chunk, of `most` bytes if that can be said; raises `EndOfStream`."""
+    def receive(self, most: int) -> Awaitable[Any]:
+        """Return the next chunk, of `most` bytes if that can be said.
+
+        At the end it raises `EndOfStream`, or `StopAsyncIteration`: to tell one
+        from the other would cost a coroutine per read.
+        """
 
     async def aclose(self) -> None:
         """Close whatever can be closed."""
@@ -74,13 +78,15 @@ def _hint(source: Any) -> str:
 
 
 class _ByteStream(Source):
-    async def receive(self, most: int) -> Any:
-        return await self.original.receive(most)
+    def receive(self, most: int) -> Awaitable[Any]:
+        received: Awaitable[Any] = self.original.receive(most)
+        return received
 
 
 class _ObjectStream(Source):
-    async def receive(self, most: int) -> Any:
-        return await self.original.receive()
+    def receive(self, most: int) -> Awaitable[Any]:
+        received: Awaitable[Any] = self.original.receive()
+        return received
 
 
 class _TrioStream(Source):
@@ -113,13 +119,10 @@ class _Iterable(Source):
         iterator: AsyncIterator[Any] = self.original.__aiter__()
         return iterator
 
-    async def receive(self, most: int) -> Any:
+    def receive(self, most: int) -> Awaitable[Any]:
         if self._iterator is None:
             self._iterator = self._iterate()
-        try:
-            return await self._iterator.__anext__()
-        except StopAsyncIteration:
-            raise EndOfStream from None
+        return self._iterator.__anext__()
 
     async def aclose(self) -> None:
         """Close the iterator, and what it iterates over, where they can be closed."""

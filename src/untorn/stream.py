@@ -22,7 +22,7 @@ from anyio import (
     get_cancelled_exc_class,
 )
 from anyio.abc import ObjectReceiveStream
-from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
+from anyio.lowlevel import checkpoint
 
 from .flow import Flow
 from .fold import Stages, Statistics, raise_for
@@ -139,7 +139,7 @@ class OpenStream(Generic[E, V]):
         stages = Stages(self._dialect, self._limits)
         flow = Flow(self._source, stages, self._clocks, close_source=self._close_source)
         self._stream = EventStream(flow, stages, self._source)
-        flow.start(self._task_group)
+        await flow.start(self._task_group)
         return self._stream
 
     async def __aexit__(
@@ -223,7 +223,12 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
             raise EndOfStream from None
 
     async def __anext__(self) -> E:
-        if self._queue and self._free and not self._busy and monotonic() < self._until:
+        if (
+            self._free
+            and not self._busy
+            and (self._queue or self._take())
+            and monotonic() < self._until
+        ):
             self._free -= 1
             return self._pop()
         if self._busy:
@@ -246,41 +251,41 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
         await self._leave(Cause.ABANDONED)
 
     async def _wait(self) -> E:
-        """Let other tasks run, or wait for events; return the first."""
-        if self._queue or self._last is not None or self._flow.events.holds:
+        """Let other tasks run, or wait for events; return the first.
+
+        Nothing is awaited behind the taking of events.
+        """
+        if not self._free or self._queue or self._last is not None:
             await checkpoint()
-        while not self._queue:
+            self._free = _EVENTS
+        while not (self._queue or self._take()):
             if self._closed:
                 raise ClosedResourceError
-            self._release()
             if self._last is not None:
                 self._raise_end(self._last)
-            await self._take()
+            # Woken in the turn in which it parked, a task on asyncio is not reached by
+            # the cancellation of a scope: so this is no checkpoint, and costs of `_free`.
+            if not await self._flow.events.ready() and not self._closed:
+                self._last = self._left(Cause.CANCELLED)  # by a host's shutdown, for instance
         if self._closed:
             raise ClosedResourceError
-        self._free = _EVENTS
+        self._free -= 1
         self._until = monotonic() + _SECONDS
         return self._pop()
 
-    async def _take(self) -> None:
-        """Take what the flow has next. Nothing is awaited behind the taking."""
+    def _take(self) -> bool:
+        """Take what the flow has ready; say whether it is events."""
+        self._release()
         link = self._flow.events
-        if not link.holds:
-            await link.ready()
-            # On asyncio a task that is woken in the turn in which it parked is never
-            # reached by the cancellation of a scope; this lets it.
-            await checkpoint_if_cancelled()
-        if self._closed:
-            return
-        if not await link.ready():  # the runner was cancelled, for instance by a host's shutdown
-            self._last = self._stages.interrupted(Cause.CANCELLED, events=self._taken)
-            return
+        if not link.holds or self._last is not None:
+            return False
         events = link.pop()
         self._queue.extend(events.items)
         self._taken += len(events.items)
         self._size, self._last = events.size, events.outcome
         if self._first_event is None and events.items:
             self._first_event = self._flow.elapsed()
+        return bool(events.items)
 
     def _release(self) -> None:
         """The events of the last batch are done with: so many bytes more may be read."""
@@ -323,12 +328,12 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
             self._flow.stop()
         await self._flow.stopped()
 
-    def _left(self, cause: Cause) -> Interrupted[V]:
+    def _left(self, cause: Cause) -> Outcome[V]:
         """Return the outcome of a stream that its consumer ends, with what it has not seen."""
         unseen = self._flow.last
         error = unseen.error if isinstance(unseen, Interrupted) else None
         received = self._taken - len(self._queue)
-        return self._stages.interrupted(cause, error, events=received)
+        return self._flow.interrupted(cause, error, events=received)
 
 
 class _QuietEvents(AsyncIterator[E_co]):

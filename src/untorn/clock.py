@@ -1,0 +1,112 @@
+"""The time a stream spends waiting for its source, and what may be spent of it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sys
+from collections.abc import Callable
+
+from anyio import CancelScope
+
+from .limits import Clocks
+from .link import in_trio
+from .outcome import Cause
+
+__all__ = ["Clock"]
+
+
+class Clock:
+    """The time spent waiting for the source, and what may be spent of it.
+
+    Each bound has a mark, the waiting time at which it was last re-armed. While
+    the source is waited for, the scope's deadline is where the first bound runs
+    out; at any other time there is none.
+    """
+
+    __slots__ = ("_bounds", "_marks", "_scope", "_since", "_waited", "now")
+
+    def __init__(self, clocks: Clocks, scope: CancelScope, now: Callable[[], float]) -> None:
+        self.now = now
+        self._scope = scope
+        self._waited = 0.0
+        self._since: float | None = None  # since when the source is waited for
+        first = clocks.first_byte if clocks.first_byte is not None else clocks.idle
+        bounds = {
+            Cause.FIRST_BYTE_TIMEOUT
+            if clocks.first_byte is not None
+            else Cause.IDLE_TIMEOUT: first,
+            Cause.PROGRESS_TIMEOUT: clocks.progress,
+            Cause.TOTAL_TIMEOUT: clocks.total,
+        }
+        self._bounds = {cause: bound for cause, bound in bounds.items() if bound is not None}
+        self._marks = dict.fromkeys(self._bounds, 0.0)
+
+    @property
+    def waited(self) -> float:
+        """Seconds spent waiting for the source."""
+        return self._waited + (self.now() - self._since if self._since is not None else 0.0)
+
+    @property
+    def times_progress(self) -> bool:
+        """Whether anybody asks for progress."""
+        return Cause.PROGRESS_TIMEOUT in self._bounds
+
+    def start(self) -> None:
+        """The source is waited for from now on."""
+        self._since = self.now()
+        if self._bounds:
+            self._arm()
+
+    def stop(self) -> None:
+        """The source has answered."""
+        if self._since is not None:
+            self._waited += self.now() - self._since
+            self._since = None
+            if self._bounds:
+                self._scope.deadline = math.inf
+
+    def first_byte(self, idle: float | None) -> None:
+        """The first byte came: from now on `idle` counts."""
+        self._bounds.pop(Cause.FIRST_BYTE_TIMEOUT, None)
+        if idle is not None:
+            self._bounds[Cause.IDLE_TIMEOUT] = idle
+            self._marks[Cause.IDLE_TIMEOUT] = self.waited
+
+    def rearm(self, cause: Cause) -> None:
+        """What this bound waits for has come."""
+        if cause in self._bounds:
+            self._marks[cause] = self.waited
+            if self._since is not None:
+                self._arm()
+
+    def hold(self, cause: Cause) -> None:
+        """Leave this bound out until it is re-armed."""
+        if cause in self._bounds:
+            self._marks[cause] = math.inf
+            if self._since is not None:
+                self._arm()
+
+    def close(self, seconds: float) -> None:
+        """No bound holds any more but this one, from now on."""
+        self._bounds.clear()
+        self._scope.deadline = self.now() + seconds
+
+    def expired(self) -> Cause:
+        """Return the bound that ran out first."""
+        return min(self._bounds, key=self._left)
+
+    def _left(self, cause: Cause) -> float:
+        return self._bounds[cause] - (self.waited - self._marks[cause])
+
+    def _arm(self) -> None:
+        if self._bounds:
+            self._scope.deadline = self.now() + min(map(self._left, self._bounds))
+
+
+def now_function() -> Callable[[], float]:
+    """Return the clock that deadlines are measured by."""
+    if in_trio():
+        now: Callable[[], float] = sys.modules["trio"].current_time
+        return now
+    return asyncio.get_running_loop().time
