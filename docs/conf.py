@@ -16,7 +16,7 @@ project = "untorn"
 author = copyright = _project["project"]["authors"][0]["name"]
 version = release = _project["project"]["version"]
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.doctest"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.doctest", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "untorn"

@@ -4,8 +4,9 @@ WIRE = b"data: one\n\ndata: two\n\n"
 
 
 async def main() -> None:
-    faults = [Stall(3600, at=11), Drip(0.5, at=17, until=19), Reset(at=20)]
-    source = FaultySource(WIRE, faults=faults)
+    source = FaultySource(
+        WIRE, faults=[Stall(3600, at=11), Drip(0.5, at=17, until=19), Reset(at=20)]
+    )
     try:
         async for _ in source:
             pass

@@ -8,12 +8,12 @@ import anyio
 from untorn.testing import Ending, chaos_server
 
 
-async def main(file: str, *command: str) -> None:
-    wire = Path(file).read_bytes()
+async def main(wire: bytes, *command: str) -> None:
     for ending in Ending:
         async with chaos_server(wire, cuts=[10, 30], ending=ending) as server:
             client = await anyio.run_process([*command, server.url], check=False)
         print(f"{ending.value:20}exit status {client.returncode}")
 
 
-anyio.run(main, *sys.argv[1:])
+file, *command = sys.argv[1:]
+anyio.run(main, Path(file).read_bytes(), *command)

@@ -8,11 +8,11 @@ import anyio
 from untorn.testing import Ending, chaos_server
 
 
-async def main(file: str, ending: str, port: str) -> None:
-    wire = Path(file).read_bytes()
+async def main(wire: bytes, ending: str, port: str) -> None:
     async with chaos_server(wire, delays=0.1, ending=Ending(ending), port=int(port)) as server:
         print(server.url, flush=True)
         await anyio.sleep_forever()
 
 
-anyio.run(main, *sys.argv[1:])
+file, ending, port = sys.argv[1:]
+anyio.run(main, Path(file).read_bytes(), ending, port)

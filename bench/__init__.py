@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m bench` prints one table and writes one JSON file."""
