@@ -89,9 +89,14 @@ class Flow(Generic[E, V]):
                 self._run, name="untorn runner", context=contextvars.copy_context()
             )
         else:
-            create_task = (task_group or asyncio.get_running_loop()).create_task
+            runner = self._run()
+            try:
+                owner = task_group or asyncio.get_running_loop()
+                self._task = owner.create_task(runner, name="untorn runner")
+            except RuntimeError:  # the group is over
+                runner.close()
+                raise
             # A task that is cancelled before it has begun never runs its `finally`.
-            self._task = create_task(self._run(), name="untorn runner")
             self._task.add_done_callback(lambda task: self._finish())
 
     def stop(self) -> None:
@@ -181,7 +186,7 @@ class Flow(Generic[E, V]):
             if ending is not None:
                 last, ending = end_stage(self._stages.decoder, ending)
                 for text in last:
-                    await self._texts.put(text)
+                    self._texts.put_now(text)  # a stalled consumer must not keep the source open
                 self._texts.finish(ending)
         finally:
             await self._close()
@@ -295,6 +300,7 @@ class Flow(Generic[E, V]):
                         self.credit.release(batch.size)
                     elif not (await frames.put(batch) if frames.full else frames.put_now(batch)):
                         return
+                self.credit.reckon(framer.open)
             if texts.ending is not None:
                 last, ending = end_stage(framer, texts.ending)
                 for batch in last:

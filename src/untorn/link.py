@@ -201,6 +201,12 @@ class Credit:
         if not self.spent:
             self._spot.wake()
 
+    def reckon(self, open: int) -> None:
+        """So many bytes belong to the unfinished frame now."""
+        self.open = open
+        if not self.spent:
+            self._spot.wake()
+
     def stop(self) -> None:
         """Nobody reads any more: never wait again."""
         self._stopped = True

@@ -14,8 +14,8 @@ a limit that could be passed) it hands what it keeps to `_walk`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from copy import copy
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final, TypeAlias
 
 from .faults import LimitExceeded
@@ -37,6 +37,8 @@ _AT_START, _IN_LINE, _IN_COMMENT = range(3)
 _LINE_END, _REST_OF_CRLF, _REST_OF_KEPT_CRLF = range(3)
 # Characters of blocks that are split at once.
 _LOT: Final = 16 * 1024
+# Characters of a first line from which on single `find`s are cheaper than a split.
+_LONG: Final = 1024
 _CURSOR: Final = frozenset({Cursor})
 # int() refuses more than 4,300 digits; 10**18 ms is longer than anybody waits.
 _LONGEST_RETRY: Final = 18
@@ -127,6 +129,13 @@ class SseFramer:
                 frames: list[SseItem] = [("message", text[6:last], self._last_id, None)]
                 return (Frames(frames, size, piece.span),)
             self._frame_start = piece.start
+        elif text and "\n" not in text and self._block and not (piece.made or piece.held):
+            # More of an open line, which is most of what a long one comes as.
+            kept = self._kept + end - piece.start
+            if kept <= self._limit and "\r" not in text and self._block[-1][-1] != "\n":
+                self._block.add(text)
+                self._kept = kept
+                return ()
         if self._walking or piece.made or self._kept + end - piece.start + piece.held > self._limit:
             return self._feed(piece)
         line_end = ""
@@ -329,12 +338,14 @@ class SseFramer:
                 return self._feed(piece)
             self._hold(piece, tail)
             none: list[SseItem] = []
-            return (Frames(none, self._settle(piece.end), _NOWHERE.span),)
+            return (Frames(none, self._settle(piece.end), _Batch().span),)
         blocks = text[:stop]
         if self._block:
             self._block.append(blocks)
             blocks = self._block.take()
-        where = _Blocks(self, blocks)
+        where = partial(
+            _place, blocks, self._line_end_is, self._frame_start, self._asks, self._last_id
+        )
         self._kept = 0
         if len(blocks) > _LOT or (tail and self._shows_early(tail)):
             return self._lots(piece, blocks, tail, where)
@@ -342,25 +353,24 @@ class SseFramer:
         self._hold(piece, tail)
         if len(items) > BATCH:
             return self._batches(items, self._settle(piece.end), where)
-        return (Frames(items, self._settle(piece.end), where.span),)
+        return (Frames(items, self._settle(piece.end), partial(where, 0)),)
 
     def _batches(
-        self, items: list[SseItem], size: int, where: _Blocks, first: int = 0
+        self, items: list[SseItem], size: int, where: Callable[[int, int], Span], first: int = 0
     ) -> Iterator[Frames[SseItem]]:
         """Return the items some at a time; `size` goes with the last."""
         for start in range(0, len(items), BATCH):
             last = start + BATCH >= len(items)
             lot = items[start : start + BATCH]
-            yield Frames(lot, size if last else 0, where.beyond(first + start).span)
+            yield Frames(lot, size if last else 0, partial(where, first + start))
 
     def _lots(
-        self, piece: Text, blocks: str, tail: str, where: _Blocks
+        self, piece: Text, blocks: str, tail: str, where: Callable[[int, int], Span]
     ) -> Iterator[Frames[SseItem]]:
         """Take many blocks a lot at a time, so that what nobody asks for stays text."""
         at, first, offset = 0, 0, self._settled
         while at < len(blocks):
-            stop = blocks.find("\n\n", at + _LOT) + 2
-            lot = blocks[at:stop] if stop > 1 else blocks[at:]
+            lot = blocks[at : _after_blank_line(blocks, at + _LOT) or None]
             items = self._items(lot)
             if items:  # so that no byte is done with before the events it is part of
                 offset += len(self._as_it_came(lot).encode())
@@ -373,16 +383,14 @@ class SseFramer:
             yield from self._feed(Text(rest, start_of_rest, piece.end, piece.held))
         else:
             self._hold(piece, tail)
-            yield Frames([], self._settle(piece.end), _NOWHERE.span)
+            yield Frames([], self._settle(piece.end), _Batch().span)
 
     def _end_of_blocks(self, text: str) -> int:
         """Return where the last whole block ends in `text`, 0 if none does."""
-        if text.rfind("\n") < 0:
-            return 0
-        stop = text.rfind("\n\n") + 2
-        if stop > 1:
+        stop = _behind_blank_lines(text)
+        if stop or text[:1] != "\n":
             return stop
-        return 1 if text[0] == "\n" and (not self._block or self._block[-1][-1] == "\n") else 0
+        return 1 if not self._block or self._block[-1][-1] == "\n" else 0
 
     def _shows_early(self, tail: str) -> bool:
         """Say whether an open block shows something before its blank line comes."""
@@ -428,15 +436,29 @@ class SseFramer:
     def _items(self, blocks: str) -> list[SseItem]:
         """Return the items of whole blocks."""
         if blocks.startswith("data: "):
-            last = len(blocks) - 2
-            if blocks.find("\n") == last:
-                self.largest = max(self.largest, last - 6)
-                return [("message", blocks[6:last], self._last_id, None)]
+            if blocks.find("\n") > _LONG:
+                return self._long_items(blocks)
             values = blocks[6:-2].split("\n\ndata: ")
             if blocks.count("\n") == 2 * len(values):  # so no value has a line end
                 self.largest = max(self.largest, *map(len, values))
                 last_id = self._last_id
                 return [("message", value, last_id, None) for value in values]
+        return self._items_of_lines(blocks)
+
+    def _long_items(self, blocks: str) -> list[SseItem]:
+        """Return the items of whole blocks, where the first is long: one `find` for each."""
+        items: list[SseItem] = []
+        at = 0
+        while at < len(blocks):
+            found = blocks.find("\n", at)
+            if not (blocks.startswith("data: ", at) and blocks.startswith("\n", found + 1)):
+                return items + self._items_of_lines(blocks[at:])
+            items.append(("message", blocks[at + 6 : found], self._last_id, None))
+            self.largest = max(self.largest, found - at - 6)
+            at = found + 2
+        return items
+
+    def _items_of_lines(self, blocks: str) -> list[SseItem]:
         items: list[SseItem] = []
         lines = blocks.split("\n")
         lines.pop()  # what follows the last line end: nothing
@@ -454,6 +476,47 @@ class SseFramer:
                 if Comment in self._asks:
                     items.append(Comment(line[1:]))
         return items
+
+
+def _place(
+    blocks: str,
+    line_end: str,
+    start: int,
+    asks: frozenset[type[Extra]],
+    last_id: str,
+    first: int,
+    index: int,
+) -> Span:
+    """Walk whole blocks from byte `start` on, and return where an item of theirs stands.
+
+    The item is the one at `index` of those from the `first` on. `last_id` is the
+    id in force before them: whether a block moves the cursor depends on it.
+    """
+    if line_end == "\r\n":
+        blocks = blocks.replace("\n", "\r\n")
+    size = len(blocks.encode())
+    again = SseFramer(size, asks)
+    again._id = again._last_id = last_id
+    return again._find(Text(blocks, start, start + size), first + index)
+
+
+def _after_blank_line(text: str, at: int) -> int:
+    """Return the index behind the first blank line from `at` on, 0 if there is none.
+
+    One LF after the other: to look for two at once costs twenty times as much.
+    """
+    found = text.find("\n", at)
+    while found >= 0 and not text.startswith("\n", found + 1):
+        found = text.find("\n", found + 1)
+    return found + 2 if found >= 0 else 0
+
+
+def _behind_blank_lines(text: str) -> int:
+    """Return the index behind the last blank line, 0 if there is none."""
+    found = text.rfind("\n")
+    while found > 0 and text[found - 1] != "\n":
+        found = text.rfind("\n", 0, found)
+    return found + 1 if found > 0 else 0
 
 
 def _size(piece: Text, part: str) -> int:
@@ -500,36 +563,3 @@ class _Batch:
     def span(self, index: int) -> Span:
         """Return where the item at `index` stands."""
         return self._spans[index]
-
-
-_NOWHERE: Final = _Batch()
-
-
-class _Blocks:
-    """Whole blocks of which it is not known yet where each stands."""
-
-    __slots__ = ("_asks", "_first", "_last_id", "_line_end", "_start", "_text")
-
-    def __init__(self, framer: SseFramer, text: str) -> None:
-        self._text = text
-        self._line_end = framer._line_end_is
-        self._start = framer._frame_start
-        self._asks = framer._asks
-        self._last_id = framer._last_id  # whether a block moves the cursor depends on it
-        self._first = 0
-
-    def beyond(self, first: int) -> _Blocks:
-        """Return the same for items that are numbered from `first` on."""
-        rest = copy(self)
-        rest._first = first
-        return rest
-
-    def span(self, index: int) -> Span:
-        """Walk the blocks and return where the item at `index` stands."""
-        text = self._text
-        if self._line_end == "\r\n":
-            text = text.replace("\n", "\r\n")
-        size = len(text.encode())
-        again = SseFramer(size, self._asks)
-        again._id = again._last_id = self._last_id
-        return again._find(Text(text, self._start, self._start + size), self._first + index)
