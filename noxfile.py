@@ -48,6 +48,10 @@ PYTHONS = [version for version in VERSIONS if runs(version)] or [RUNNING]
 OLDEST, NEWEST = PYTHONS[0], PYTHONS[-1]
 TESTS = [f"tests-{version}" for version in PYTHONS]
 
+# What is drawn at random is drawn in full on the newest Python: the others are there
+# for what a version or a dependency changes.
+FEWER = {"UNTORN_EXAMPLES": "8", "UNTORN_WIRES": "10"}
+
 nox.options.sessions = ["lint", "types", "docs", "floors", *TESTS, "coverage"]
 nox.options.reuse_venv = "yes"
 
@@ -62,7 +66,7 @@ def tests(session: nox.Session) -> None:
     """All tests, of the package as it is installed."""
     session.install(EXTRAS, *group("test"))
     if session.name != TESTS[-1]:
-        session.run("pytest", *pytest_arguments(session))
+        session.run("pytest", *pytest_arguments(session), env=FEWER)
         return
     # Tracing costs time, and all versions run the same lines.
     session.run("coverage", "erase")
@@ -83,7 +87,17 @@ def floors(session: nox.Session) -> None:
     constraints = Path(session.create_tmp()) / "floors.txt"
     constraints.write_text("\n".join(sorted({floor(requirement) for requirement in wanted})))
     session.install(EXTRAS, *group("test"), "--constraint", str(constraints))
-    session.run("pytest", *pytest_arguments(session))
+    session.run("pytest", *pytest_arguments(session), env=FEWER)
+
+
+@nox.session(python=NEWEST)
+def parity(session: nox.Session) -> None:
+    """The vendors' SDKs and untorn read the same streams; `-- write` writes the tables anew."""
+    session.install(EXTRAS, *group("test"), *group("parity"))
+    if session.posargs == ["write"]:
+        session.run("python", "-m", "parity", env={"PYTHONPATH": "tests"})
+        return
+    session.run("pytest", "tests/parity", *session.posargs)
 
 
 @nox.session(python=NEWEST)

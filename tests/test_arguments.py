@@ -29,10 +29,57 @@ def test_each_delta_is_followed_by_what_it_closed() -> None:
         (0, (("a", 0), ("a", 1), ("a",), ())),
         (1, ()),
     ]
-    assert [each.arguments.value for each in grown[2:]] == [{"a": [1, 2]}, {"x": "y"}]
+    assert [each.value for each in grown] == [{"a": []}, {}, {"a": [1, 2]}, {"x": "y"}]
     deltas = [each for each in events if isinstance(each, ToolCallDelta)]
     assert "".join(each.arguments for each in deltas if each.index == 0) == '{"a": [1, 2]}'
     assert not any(isinstance(each, ToolCallDone) for each in events)
+
+
+def test_what_is_shown_does_not_depend_on_the_reads() -> None:
+    """Though the reducer runs ahead of the consumer, each event shows its own state."""
+    wire = (chunk(0, '{"a": "b', "f") + chunk(0, 'c", "d": tr') + chunk(0, "ue, ]")).encode()
+
+    def shown(chunks: list[bytes]) -> list[object]:
+        events = untorn.parse(chunks, growing_arguments(OpenAIChat())).events()
+        return [
+            (repr(each), repr(each.value), each.closed, each.malformed)
+            for each in events
+            if isinstance(each, ToolArguments)
+        ]
+
+    assert shown([wire]) == shown([wire[at : at + 1] for at in range(len(wire))])
+    assert [value for _, value, _, _ in shown([wire])] == [
+        "{'a': 'b'}",
+        "{'a': 'bc'}",
+        "{'a': 'bc', 'd': True}",
+    ]
+    assert shown([wire])[-1][-1] is True
+
+
+def test_an_earlier_event_still_shows_what_it_did() -> None:
+    """Asked again, after a later one, it begins to read anew."""
+    wire = (chunk(0, "[1", "f") + chunk(0, ", 2, ")).encode()
+    first, second = (
+        each
+        for each in untorn.parse([wire], growing_arguments(OpenAIChat())).events()
+        if isinstance(each, ToolArguments)
+    )
+    assert second.value == [1, 2]
+    assert first.value == []
+    assert second.closed == ((0,), (1,))
+    assert first != second and first == first and first != "[1"
+    assert len({first, second, first}) == 2
+
+
+def test_each_fragment_is_read_once() -> None:
+    """However long the arguments, asking at each event costs what its delta is long."""
+    wire = "".join(chunk(0, '"' if not n else "x", "f" if not n else None) for n in range(2000))
+    grown = (
+        each
+        for each in untorn.parse([wire.encode()], growing_arguments(OpenAIChat())).events()
+        if isinstance(each, ToolArguments)
+    )
+    assert sum(len(each.closed) for each in grown) == 0
 
 
 def test_the_dialect_is_otherwise_the_same() -> None:

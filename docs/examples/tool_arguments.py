@@ -28,8 +28,8 @@ DONE = b"data: [DONE]\n\n"
 
 for event in parse([*READS, DONE], growing_arguments(OpenAIChat())):
     match event:
-        case ToolArguments(_, arguments, closed):
-            print("so far:", arguments.value, "closed:", closed)
+        case ToolArguments():
+            print("so far:", event.value, "closed:", event.closed)
         case ToolCallDone(_, call):
             print("run it:", call.name, call.arguments)
 
@@ -38,5 +38,5 @@ stream = parse(READS, growing_arguments(OpenAIChat()))
 *_, last = stream.events()
 assert isinstance(last, ToolArguments)
 assert isinstance(stream.outcome, Interrupted)
-print(last.arguments.value, "closed:", last.arguments.closed)
+print(last.value, "closed:", last.closed)
 print(stream.outcome.partial.tool_calls[0])

@@ -9,6 +9,7 @@ import pytest
 from untorn import (
     Boundary,
     Cause,
+    Clocks,
     Completed,
     Dialect,
     Failed,
@@ -301,40 +302,102 @@ async def data_of_any(events: Any) -> list[Any]:
 
 
 class BrokenStage:
-    """A framer that breaks at the end, or a decoder that breaks at once."""
+    """A framer or decoder that breaks once, when it is fed or at the end."""
 
     offset = comments = largest = open = replacements = literal_replacements = 0
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, where: str, error: BaseException) -> None:
+        self.errors = {where: error}
 
     def feed(self, item: Any) -> list[Any]:
-        if self.where == "feed":
-            raise LookupError("feed")
+        self._break("feed")
         return []
 
     def end(self, ending: Any) -> Any:
-        raise LookupError("end")
+        self._break("end")
+        return [], ending
+
+    def _break(self, where: str) -> None:
+        if where in self.errors:
+            raise self.errors.pop(where)
 
 
 class BrokenFramer(Acting):
     def framer(self, limits: Limits) -> Any:
-        return BrokenStage(self.actions["where"])
+        return BrokenStage(**self.actions)
 
 
 class BrokenDecoder(Acting):
     def decoder(self, limits: Limits) -> Any:
-        return BrokenStage(self.actions["where"])
+        return BrokenStage(**self.actions)
+
+
+@pytest.mark.parametrize("where", ["feed", "end"])
+@pytest.mark.parametrize("kind", [BrokenFramer, BrokenDecoder])
+async def test_fatal_exception_of_a_stage_comes_out_bare(kind: Any, where: str) -> None:
+    source, alive, fatal = FaultySource(sse("a")), living(), SystemExit(1)
+    with pytest.raises(SystemExit) as raised:
+        async with open_stream(source, kind(where=where, error=fatal)) as stream:
+            await stream.receive()
+    assert raised.value is fatal
+    assert isinstance(stream.outcome, Interrupted)
+    assert source.closed
+    assert living() == alive
+
+
+async def test_bug_in_telling_keepalives_fails_the_stream() -> None:
+    source = FaultySource(sse("a", "odd"), cuts=[9], faults=[Hang()])
+    async with open_stream(source, Acting(), clocks=Clocks(progress=9)) as stream:
+        assert await data_of_any(stream.events()) == ["a"]
+    assert isinstance(stream.outcome, Failed)
+    assert isinstance(stream.outcome.error.__cause__, ZeroDivisionError)
+    assert source.closed
+
+
+class AtTheEnd(Utf8Decoder):
+    """A decoder that hands all text on at the end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = b""
+
+    def feed(self, chunk: bytes) -> Any:
+        self.kept += chunk
+        return []
+
+    def end(self, ending: Any) -> Any:
+        return [*super().feed(self.kept), *super().feed(b"")], ending
+
+
+class AllAtTheEnd(Acting):
+    def decoder(self, limits: Limits) -> Any:
+        return AtTheEnd()
+
+
+async def test_text_that_is_held_to_the_end_is_not_lost() -> None:
+    """Nor does it keep the source open while the consumer stalls."""
+    source = FaultySource(sse("a", "b"), cuts=[9])
+    async with open_stream(source, AllAtTheEnd()) as stream:
+        await anyio.wait_all_tasks_blocked()
+        assert source.closed
+        assert await data_of_any(stream.events()) == ["a", "b"]
+    assert is_interrupted(stream.outcome, Cause.EOF)
 
 
 class BadEnd(Utf8Decoder):
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.errors = [error]
+
     def end(self, ending: Any) -> Any:
-        raise LookupError("end")
+        if self.errors:
+            raise self.errors.pop()
+        return super().end(ending)
 
 
 class BadEndOnly(Acting):
     def decoder(self, limits: Limits) -> Any:
-        return BadEnd()
+        return BadEnd(LookupError())
 
 
 async def test_bug_at_the_end_comes_behind_the_events() -> None:
@@ -351,7 +414,7 @@ async def test_bug_at_the_end_comes_behind_the_events() -> None:
 async def test_bug_of_a_stage_fails_the_stream(kind: Any, where: str) -> None:
     """A bug in a stage is reported as one and leaves no task behind."""
     source, alive = FaultySource(sse("a")), living()
-    async with open_stream(source, kind(where=where)) as stream:
+    async with open_stream(source, kind(where=where, error=LookupError())) as stream:
         assert await data_of_any(stream.events()) == []
     assert isinstance(stream.outcome, Failed)
     assert isinstance(stream.outcome.error, StageError)
@@ -362,7 +425,7 @@ async def test_bug_of_a_stage_fails_the_stream(kind: Any, where: str) -> None:
 
 class LateBug(Acting):
     def decoder(self, limits: Limits) -> Any:
-        return BadEnd()
+        return BadEnd(self.actions["error"])
 
     def reducer(self, limits: Limits) -> Any:
         reducer: Any = super().reducer(limits)
@@ -370,10 +433,11 @@ class LateBug(Acting):
         return reducer
 
 
-async def test_bug_behind_the_marker_changes_nothing() -> None:
+@pytest.mark.parametrize("error", [LookupError(), SystemExit(1)])
+async def test_bug_behind_the_marker_changes_nothing(error: BaseException) -> None:
     """The first outcome stands."""
     source = FaultySource(b"", faults=[Send(sse("a")), Stall(0.01), Eof()])
-    async with open_stream(source, LateBug()) as stream:
+    async with open_stream(source, LateBug(error=error)) as stream:
         assert await data_of_any(stream) == ["a"]
     assert isinstance(stream.outcome, Completed)
 

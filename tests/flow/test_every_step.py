@@ -184,7 +184,7 @@ def test_cancelled_at_every_step(way: str, kind: str, group: bool) -> None:
     for at in range(1, steps + 1):
         _, cancelled, one = run(backend, main, at)
         causes.add(_check(one, cancelled, everything, f"step {at} of {steps}"))
-    assert causes >= {"cancelled", "settled"}
+    assert "cancelled" in causes
 
 
 def _check(one: Run, cancelled: bool, everything: list[str], where: str) -> str:

@@ -421,12 +421,15 @@ async def test_cancellation_while_the_source_is_closed(cancel: Any) -> None:
 
 async def test_exception_of_the_body_wins_over_a_scope_cancelled_while_leaving() -> None:
     """The scope cancels again at the next checkpoint; the exception is not lost."""
-    source = FaultySource(sse("a"), on_close=Stall(0.03))
-    with anyio.move_on_after(0.01):
+    source, leaving = FaultySource(sse("a"), on_close=Stall(0.03)), anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(_call_when, leaving, group.cancel_scope.cancel)
         with pytest.raises(ValueError, match="mine"):
             async with open_stream(source, DIALECT) as stream:
                 await stream.receive()
+                leaving.set()
                 raise ValueError("mine")
+        assert group.cancel_scope.cancel_called
     assert is_interrupted(stream.outcome, Cause.ABANDONED)
 
 
@@ -571,11 +574,15 @@ async def _dropped_in_a_scope(reader: Reader) -> None:
     assert not scope.cancelled_caught
 
 
+async def _close(events: Any) -> None:
+    await events.aclose()
+
+
 async def _closed_in_another_task(reader: Reader) -> None:
     events: Any = reader.__aiter__()
     await anext(events)
     async with anyio.create_task_group() as group:
-        group.start_soon(events.aclose)
+        group.start_soon(_close, events)
 
 
 async def _closed_in_another_task_and_scope(reader: Reader) -> None:
@@ -583,7 +590,7 @@ async def _closed_in_another_task_and_scope(reader: Reader) -> None:
     with anyio.move_on_after(60):
         await anext(events)
     async with anyio.create_task_group() as group:
-        group.start_soon(events.aclose)
+        group.start_soon(_close, events)
         await checkpoint()
 
 

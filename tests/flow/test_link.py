@@ -8,7 +8,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from untorn.flow import Link
+from untorn.link import Link
 from untorn.outcome import Cause
 from untorn.stage import Cut
 

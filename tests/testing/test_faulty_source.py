@@ -146,11 +146,12 @@ async def test_close_can_be_slow_hang_or_fail() -> None:
 
 
 async def test_every_read_lets_others_run() -> None:
-    source = FaultySource(b"ab", [1])
+    source = FaultySource(b"abcd", [1, 2, 3])
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(read_all, source)
         for _ in range(10):
             await checkpoint()
             if source.reads:
                 break
-        assert len(source.reads) < 2
+        # Two, where trio runs the reader last in one turn and first in the next.
+        assert len(source.reads) <= 2

@@ -1,0 +1,153 @@
+"""`untorn serve`: the chaos server for a client in any language."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from http.client import IncompleteRead
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from untorn.cli import serve as serve_module
+from untorn.testing import Ending, boundaries, seeded
+
+from .commands import chat, invoke, plain
+from .functions import HTTP
+
+WIRE = chat("naïve ", "你好")
+
+
+@pytest.fixture
+def answer(tmp_path: Path) -> str:
+    path = tmp_path / "answer.sse"
+    path.write_bytes(WIRE)
+    return str(path)
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The servers that would have been run."""
+    servers: list[Any] = []
+    monkeypatch.setattr(serve_module, "run", lambda main, backend: servers.append(main.args[0]))
+    return servers
+
+
+def start(*args: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "untorn", "serve", *args]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=plain())
+
+
+def address(process: "subprocess.Popen[bytes]") -> str:
+    assert process.stdout is not None
+    url = process.stdout.readline().decode().strip()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", url)
+    return url
+
+
+def test_it_serves_so_many_requests_and_tells_of_each(answer: str) -> None:
+    """The address on standard output, the requests on standard error, then status 0."""
+    with start(answer, "--every", "9", "--requests", "2") as process:
+        url = address(process)
+        with HTTP.open(f"{url}v1/chat?x=1", timeout=30) as response:
+            assert response.read() == WIRE
+        with HTTP.open(url, data=b"ask", timeout=30) as response:
+            assert response.headers["content-type"] == "text/event-stream"
+        rest, notes = process.communicate(timeout=30)
+    assert (process.returncode, rest) == (0, b"")
+    assert notes.decode().splitlines() == [
+        "1. GET /v1/chat?x=1 (connection 1)",
+        "2. POST /, 3 bytes (connection 2)",
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
+def test_ctrl_c_ends_it_quietly(answer: str) -> None:
+    """With 130, and without a word, even while a client is waiting."""
+    with start(answer, "--until", "20", "--ending", "silence") as process:
+        url = address(process)
+        with HTTP.open(url, timeout=30) as response:
+            assert response.read(20) == WIRE[:20]
+            process.send_signal(signal.SIGINT)
+            rest, notes = process.communicate(timeout=30)
+    assert (process.returncode, rest) == (130, b"")
+    assert notes == b"1. GET / (connection 1)\n"
+
+
+def test_a_torn_answer_is_torn(answer: str) -> None:
+    """What is served is what was asked for, and then the connection breaks."""
+    with start(answer, "--until", "30", "--ending", "missing-last-chunk", "--once") as process:
+        url = address(process)
+        with pytest.raises(IncompleteRead) as broken:
+            HTTP.open(url, timeout=30).read()
+        assert process.wait(timeout=30) == 0
+        process.communicate()
+    assert broken.value.partial == WIRE[:30]
+
+
+@pytest.mark.parametrize(
+    ("options", "cuts"),
+    [
+        ([], []),
+        (["--every", "50"], range(50, len(WIRE), 50)),
+        (["--at", "7", "--at", "3"], [3, 7]),
+        (["--bytewise"], range(1, len(WIRE))),
+        (["--seeded", "4", "--seed", "9"], boundaries(seeded(WIRE, 4, 9))),
+    ],
+    ids=["whole", "every", "at", "bytewise", "seeded"],
+)
+def test_cuts(options: list[str], cuts: Any, answer: str, served: list[Any]) -> None:
+    """Each option cuts where it says."""
+    assert invoke("serve", answer, *options).exit_code == 0
+    (server,) = served
+    assert b"".join(server._response.pieces) == WIRE
+    assert list(boundaries(server._response.pieces)) == list(cuts)
+
+
+@pytest.mark.parametrize("ending", Ending)
+def test_endings(ending: Ending, answer: str, served: list[Any]) -> None:
+    """All six, by their names."""
+    invoke("serve", answer, "--ending", ending.value)
+    assert served[0]._response.ending is ending
+
+
+def test_other_options(answer: str, served: list[Any]) -> None:
+    """Status, headers, encoding, delay, pings and port are handed on."""
+    options = ("--status=503", "--encoding=gzip", "--delay=0.5", "--ping=2", "--port=8123")
+    header = "Content-Type: application/json"
+    assert invoke("serve", answer, *options, "--once", "--header", header).exit_code == 0
+    (server,) = served
+    response = server._response
+    assert (response.status, response.content_encoding) == (503, "gzip")
+    assert response.headers == {"content-type": "application/json"}
+    assert (server._delays, server._ping_seconds, server.port, server.most) == (0.5, 2, 8123, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--every", "3", "--bytewise"], "give one of --every, --at, --bytewise and --seeded"),
+        (["--at", "99999"], f"--at lies beyond the {len(WIRE)} bytes served"),
+        (["--once", "--requests", "2"], "give --once or --requests, not both"),
+        (["--header", "no colon"], "write it as 'Name: value', on one line"),
+        (["--header", "a: b\r\nc: d"], "write it as 'Name: value', on one line"),
+        (["--delay", "nan"], "give a number of seconds"),
+        (["--ending", "happy"], "'happy' is not one of"),
+    ],
+)
+def test_wrong_usage(options: list[str], says: str, answer: str, served: list[Any]) -> None:
+    """Status 2 and a plain sentence; nothing is served."""
+    result = invoke("serve", answer, *options)
+    assert (result.exit_code, served) == (2, [])
+    assert says in result.stderr
+
+
+def test_a_port_that_is_taken_is_told(answer: str) -> None:
+    """It is not blamed on the output."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = invoke("serve", answer, "--port", str(port))
+    assert result.exit_code == 1
+    assert f"the port {port} cannot be listened on: " in result.stderr
