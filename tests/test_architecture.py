@@ -28,7 +28,7 @@ FLOORS = [
 WINGS = {"testing", "http", "relay", "cli", "pytest_plugin", "__main__"}
 ON_ANYIO = {"stream", "flow", "clock", "source"}
 # What an extra brings is imported where it is used.
-OPTIONAL = {"retext": {"regex"}}
+OPTIONAL = {"retext": {"regex"}, "payload": {"jiter"}}
 
 MODULES = {
     path: ".".join(("untorn", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(

@@ -5,10 +5,10 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from untorn import InvalidJson
+from untorn import InvalidJson, payload
 from untorn.payload import is_json, parse_json
 
 values = st.recursive(
@@ -90,3 +90,47 @@ def test_the_sentence_shows_the_payload_but_not_all_of_it() -> None:
     assert "xxx...'" in str(fault.value)
     assert "char 0" in fault.value.reason
     assert "check that the dialect fits the service" in str(fault.value)
+
+
+def verdict(text: str) -> object:
+    """Return the value as it can be told apart (1 from 1.0, 0.0 from -0.0), or the fault."""
+    try:
+        return repr(parse_json(text))
+    except InvalidJson as fault:
+        return str(fault)
+
+
+@given(
+    st.text(max_size=20)
+    | st.text('[]{}",:-+.0123456789eEtrufalsn \\u', max_size=20)
+    | st.floats().map(repr)
+    | st.from_regex(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?([eE][-+]?\d{1,3})?", fullmatch=True)
+    | st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner),
+        max_leaves=10,
+    ).map(json.dumps)
+)
+@example('"\\ud83d"')
+@example("\ud83d")
+@example("NaN")
+@example("1" * 5000)
+@example("[" * 256 + "]" * 256)
+@example("[" * 257 + "]" * 257)
+@example('{"a": 1, "a": 2}')
+def test_the_fast_parser_says_the_same(text: str) -> None:
+    """With jiter and without: the same values, and the same faults in the same words."""
+    pytest.importorskip("jiter", reason="the extra json is not installed")
+    with pytest.MonkeyPatch.context() as patch:
+        assert payload._fast is not None
+        fast = verdict(text)
+        patch.setattr(payload, "_fast", None)
+        assert verdict(text) == fast
+
+
+def test_without_the_fast_parser_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra is a matter of speed alone."""
+    monkeypatch.setitem(sys.modules, "jiter", None)
+    assert payload._fast_parser() is None
+    monkeypatch.setattr(payload, "_fast", None)
+    assert parse_json(' {"a": [1, 2.5]} ') == {"a": [1, 2.5]}
