@@ -100,8 +100,7 @@ class Clock:
         return self._bounds[cause] - (self.waited - self._marks[cause])
 
     def _arm(self) -> None:
-        if self._bounds:
-            self._scope.deadline = self.now() + min(map(self._left, self._bounds))
+        self._scope.deadline = self.now() + min(map(self._left, self._bounds))
 
 
 def now_function() -> Callable[[], float]:

@@ -33,6 +33,9 @@ def in_trio() -> bool:
 class Spot(Protocol):
     """A place where one task waits to be woken; waking nobody is forgotten."""
 
+    waiting: bool
+    """Whether somebody may be there: ask before you call `wake`, it is called often."""
+
     def wait(self) -> Awaitable[Any]: ...
     def wake(self) -> None: ...
 
@@ -41,43 +44,46 @@ class Spot(Protocol):
 
 
 class _AsyncioSpot:
-    __slots__ = ("_future", "_loop")
+    __slots__ = ("_future", "_loop", "waiting")
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._future: asyncio.Future[None] | None = None
+        self._future: asyncio.Future[None]
+        self.waiting = False
 
     def wait(self) -> Awaitable[None]:
         self._future = self._loop.create_future()
+        self.waiting = True
         return self._future
 
     def wake(self) -> None:
-        future = self._future
-        if future is not None:
-            self._future = None
-            if not future.done():  # cancelled, for instance
-                future.set_result(None)
+        if self.waiting:
+            self.waiting = False
+            if not self._future.done():  # cancelled, for instance
+                self._future.set_result(None)
 
 
 class _TrioSpot:
-    __slots__ = ("_lowlevel", "_task")
+    __slots__ = ("_lowlevel", "_task", "waiting")
 
     def __init__(self) -> None:
         self._lowlevel = sys.modules["trio"].lowlevel
         self._task: Any = None
+        self.waiting = False
 
     async def wait(self) -> None:
         self._task = self._lowlevel.current_task()
+        self.waiting = True
         await self._lowlevel.wait_task_rescheduled(self._leave)
 
     def _leave(self, raise_cancel: object) -> Any:
-        self._task = None
+        self.waiting = False
         return self._lowlevel.Abort.SUCCEEDED
 
     def wake(self) -> None:
-        task, self._task = self._task, None
-        if task is not None:
-            self._lowlevel.reschedule(task)
+        if self.waiting:
+            self.waiting = False
+            self._lowlevel.reschedule(self._task)
 
 
 def _spot() -> Spot:
@@ -135,7 +141,8 @@ class Link(Generic[T]):
         if self.closed:
             return False
         self._items.append(item)
-        self._reader.wake()
+        if self._reader.waiting:
+            self._reader.wake()
         return True
 
     def finish(self, ending: Ending | None) -> None:
@@ -155,7 +162,8 @@ class Link(Generic[T]):
     def pop(self) -> T:
         """Take the item that is there."""
         item = self._items.popleft()
-        self._writer.wake()
+        if self._writer.waiting:
+            self._writer.wake()
         return item
 
     def close(self) -> None:
@@ -198,13 +206,13 @@ class Credit:
     def release(self, size: int) -> None:
         """So many bytes are done with."""
         self.released += size
-        if not self.spent:
+        if self._spot.waiting and not self.spent:
             self._spot.wake()
 
     def reckon(self, open: int) -> None:
         """So many bytes belong to the unfinished frame now."""
         self.open = open
-        if not self.spent:
+        if self._spot.waiting and not self.spent:
             self._spot.wake()
 
     def stop(self) -> None:

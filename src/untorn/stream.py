@@ -267,15 +267,15 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
             # the cancellation of a scope: so this is no checkpoint, and costs of `_free`.
             if not await self._flow.events.ready() and not self._closed:
                 self._last = self._left(Cause.CANCELLED)  # by a host's shutdown, for instance
-        if self._closed:
-            raise ClosedResourceError
         self._free -= 1
         self._until = monotonic() + _SECONDS
         return self._pop()
 
     def _take(self) -> bool:
         """Take what the flow has ready; say whether it is events."""
-        self._release()
+        if self._size:  # those before are done with: so many bytes more may be read
+            self._flow.credit.release(self._size)
+            self._size = 0
         link = self._flow.events
         if not link.holds or self._last is not None:
             return False
@@ -286,12 +286,6 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
         if self._first_event is None and events.items:
             self._first_event = self._flow.elapsed()
         return bool(events.items)
-
-    def _release(self) -> None:
-        """The events of the last batch are done with: so many bytes more may be read."""
-        if self._size:
-            self._flow.credit.release(self._size)
-            self._size = 0
 
     def _pop(self) -> E:
         event = self._queue.popleft()
