@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
@@ -35,9 +37,16 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return servers
 
 
-def start(*args: str) -> "subprocess.Popen[bytes]":
+@contextmanager
+def start(*args: str) -> "Iterator[subprocess.Popen[bytes]]":
+    """Run the command; it is killed if the test leaves it running."""
     command = [sys.executable, "-m", "untorn", "serve", *args]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=plain())
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=plain()) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def address(process: "subprocess.Popen[bytes]") -> str:

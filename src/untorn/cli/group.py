@@ -6,6 +6,9 @@ import click
 
 from .demo import demo
 from .read import read
+from .serve import serve
+from .torture import torture
+from .verdict import verdict
 
 __all__ = ["group"]
 
@@ -15,6 +18,9 @@ _HELP = """Read streamed responses so that a torn answer never looks whole.
     untorn demo                       see the difference in five seconds
     untorn read answer.sse            read a capture
     curl -N ... | untorn read -       read what another program receives
+    untorn serve answer.sse           serve it, cut and ended as told
+    untorn torture answer.sse         put a parser through every cut and prefix of it
+    untorn verdict                    see which endings a client notices
 
 Exit status: 0 completed, 3 interrupted, 4 failed, 2 wrong usage.
 """
@@ -28,3 +34,6 @@ def group() -> None:
 
 group.add_command(demo)
 group.add_command(read)
+group.add_command(serve)
+group.add_command(torture)
+group.add_command(verdict)
