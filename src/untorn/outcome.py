@@ -139,17 +139,24 @@ Outcome: TypeAlias = Completed[V_co] | Failed[V_co] | Interrupted[V_co]
 class StreamError(Exception):
     """A stream did not complete; `outcome` says how it ended."""
 
-    outcome: Failed[Any] | Interrupted[Any]
+    def __init__(self, outcome: Failed[Any] | Interrupted[Any]) -> None:
+        super().__init__(outcome)
+
+    @property
+    def outcome(self) -> Failed[Any] | Interrupted[Any]:
+        """How the stream ended."""
+        ended: Failed[Any] | Interrupted[Any] = self.args[0]
+        return ended
 
 
 class StreamFailed(StreamError):
     """Raised where the events of a `Failed` stream end."""
 
-    outcome: Failed[Any]
-
-    def __init__(self, outcome: Failed[Any]) -> None:
-        super().__init__(outcome)
-        self.outcome = outcome
+    @property
+    def outcome(self) -> Failed[Any]:
+        """How the stream ended."""
+        failed: Failed[Any] = self.args[0]
+        return failed
 
     def __str__(self) -> str:
         return str(self.outcome.error)
@@ -175,11 +182,11 @@ _WHERE = {
 class StreamInterrupted(StreamError):
     """Raised where the events of an `Interrupted` stream end."""
 
-    outcome: Interrupted[Any]
-
-    def __init__(self, outcome: Interrupted[Any]) -> None:
-        super().__init__(outcome)
-        self.outcome = outcome
+    @property
+    def outcome(self) -> Interrupted[Any]:
+        """How the stream ended."""
+        interrupted: Interrupted[Any] = self.args[0]
+        return interrupted
 
     def __str__(self) -> str:
         end, why = self.outcome, _WHY[self.outcome.cause]
