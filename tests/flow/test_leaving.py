@@ -261,16 +261,24 @@ async def _by_scope(body: Body, ready: anyio.Event) -> bool:
     return scope.cancelled_caught
 
 
+def _pass(scope: anyio.CancelScope) -> None:
+    scope.deadline = anyio.current_time()
+
+
 async def _by_move_on_after(body: Body, ready: anyio.Event) -> bool:
-    with anyio.move_on_after(0.02) as scope:
-        await body()
+    with anyio.move_on_after(60) as scope:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_call_when, ready, lambda: _pass(scope))
+            await body()
     return scope.cancelled_caught
 
 
 async def _by_fail_after(body: Body, ready: anyio.Event) -> bool:
     with pytest.raises(TimeoutError):
-        with anyio.fail_after(0.02):
-            await body()
+        with anyio.fail_after(60) as scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_call_when, ready, lambda: _pass(scope))
+                await body()
     return True
 
 
@@ -312,7 +320,9 @@ async def _by_task_cancel(body: Body, ready: anyio.Event) -> bool:
 
 async def _by_asyncio_timeout(body: Body, ready: anyio.Event) -> bool:
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.02):
+        async with asyncio.timeout(60) as timeout, anyio.create_task_group() as group:
+            loop = asyncio.get_running_loop()
+            group.start_soon(_call_when, ready, lambda: timeout.reschedule(loop.time()))
             await body()
     task = asyncio.current_task()
     return task is not None and task.cancelling() == 0
@@ -320,7 +330,7 @@ async def _by_asyncio_timeout(body: Body, ready: anyio.Event) -> bool:
 
 async def _by_wait_for(body: Body, ready: anyio.Event) -> bool:
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(body(), 0.02)
+        await asyncio.wait_for(body(), 0.3)
     return True
 
 
@@ -400,7 +410,8 @@ async def test_cancellation_behind_the_marker_leaves_it_completed(cancel: Any) -
 @cancelled_by
 async def test_cancellation_while_the_source_is_closed(cancel: Any) -> None:
     """It is raised when the source is closed, and not earlier."""
-    source, alive, ready = FaultySource(sse("a"), on_close=Stall(0.05)), living(), anyio.Event()
+    stall = Stall(0.6 if cancel is _by_wait_for else 0.05)
+    source, alive, ready = FaultySource(sse("a"), on_close=stall), living(), anyio.Event()
     behind = []
 
     async def body() -> None:
