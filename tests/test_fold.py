@@ -1,6 +1,6 @@
 """`parse`: lazy, final, and honest about who raised what."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from untorn import (
     UnexpectedResponse,
     parse,
 )
-from untorn.dialects import JsonLines, JsonSse, Sse
+from untorn.dialects import JsonLines, JsonSse, Sse, TextSse
 from untorn.fold import Stages, as_bytes
 from untorn.outcome import Position
 
@@ -301,3 +301,31 @@ def test_a_body_is_no_iterable_of_chunks(body: Any) -> None:
     """Each of its bytes would be a number."""
     with pytest.raises(TypeError, match=r"write parse\(\[data\], \.\.\.\) for a whole body"):
         parse(body, DIALECT)
+
+
+@pytest.mark.parametrize("dialect", [TextSse(sentinel="[DONE]"), JsonSse(sentinel="[DONE]")])
+def test_a_completion_without_an_event_is_seen_by_asking_on(dialect: Dialect[Any, Any]) -> None:
+    """Whether it shared a read with the event before it makes no difference to who stops there."""
+    wire = b"data: 1\n\ndata: [DONE]\n\n"
+    for at in range(len(wire) + 1):
+        parsed = parse([wire[:at], wire[at:]], dialect)
+        next(parsed)
+        assert parsed.outcome is None
+        assert list(parsed) == []
+        assert isinstance(parsed.outcome, Completed)
+
+
+def test_what_cannot_be_parsed_is_refused_with_a_sentence() -> None:
+    """A dialect without its parentheses, an async source, limits that are none."""
+    with pytest.raises(TypeError, match="with its parentheses"):
+        parse([], Sse)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Not limits: 5"):
+        parse([], Sse(), limits=5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="iterable of chunks, not 5"):
+        parse(5, Sse())  # type: ignore[arg-type]
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b""
+
+    with pytest.raises(TypeError, match=r"there is open_stream\(\)"):
+        parse(chunks(), Sse())  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ class ToolArguments:
         return (self.index, self.choice, self.text) == (other.index, other.choice, other.text)
 
     def __hash__(self) -> int:
-        return hash((self.index, self.choice, self._count))
+        return hash((self.index, self.choice))
 
     def __repr__(self) -> str:
         return f"ToolArguments(index={self.index}, text={self.text!r}, choice={self.choice})"

@@ -7,8 +7,7 @@ import math
 import sys
 from collections.abc import Callable
 
-from anyio import CancelScope
-
+from .interrupt import Interruptible
 from .limits import Clocks
 from .link import in_trio
 from .outcome import Cause
@@ -26,7 +25,7 @@ class Clock:
 
     __slots__ = ("_bounds", "_marks", "_scope", "_since", "_waited", "now")
 
-    def __init__(self, clocks: Clocks, scope: CancelScope, now: Callable[[], float]) -> None:
+    def __init__(self, clocks: Clocks, scope: Interruptible, now: Callable[[], float]) -> None:
         self.now = now
         self._scope = scope
         self._waited = 0.0

@@ -33,6 +33,7 @@ from .clock import Clock, now_function
 from .faults import StageError, StreamFault
 from .fold import Stages, as_bytes, end_stage
 from .frame import Frames
+from .interrupt import CLOSE_SECONDS, Interruptible, interruptible
 from .limits import Clocks
 from .link import Credit, Link, in_trio
 from .outcome import Cause, Completed, Failed, Outcome, Position
@@ -45,8 +46,6 @@ __all__ = ["Flow"]
 E = TypeVar("E")
 V = TypeVar("V")
 
-# How long closing a source may take before it is left to itself.
-CLOSE_SECONDS: Final = 1.0
 # How long the rest behind the completion marker may take: long enough for the end
 # of the chunked body that keeps an HTTP connection usable, too short to be felt.
 DRAIN_SECONDS: Final = 0.2
@@ -67,7 +66,7 @@ class Flow(Generic[E, V]):
         self.events: Link[Events[E, V]] = Link()
         self.credit = Credit(stages.limits.read_bytes)
         self._tasks = CancelScope()
-        self._reading = CancelScope()
+        self._reading = interruptible()
         now = now_function()
         self.clock = Clock(clocks, self._reading, now)
         self._began = now()
@@ -103,6 +102,7 @@ class Flow(Generic[E, V]):
         """The consumer leaves: end the tasks, but for a drain, which ends soon by itself."""
         self.events.close()
         if not self._draining:
+            self._reading.cancel()
             self._tasks.cancel()
 
     async def stopped(self) -> None:
@@ -146,6 +146,7 @@ class Flow(Generic[E, V]):
         try:
             await task()
         except get_cancelled_exc_class():
+            self._reading.cancel()  # by whoever cancelled the group
             raise
         except Exception as bug:
             self._end(Events([], 0, self._failed(bug)))
@@ -197,11 +198,11 @@ class Flow(Generic[E, V]):
         try:
             while not self._draining:
                 self.clock.start()
-                chunk = await receive(most)
+                chunk = as_bytes(await receive(most))
                 self.clock.stop()
-                if not len(chunk):  # a source of nothing must not keep the loop to itself
+                if not chunk:  # a source of nothing must not keep the loop to itself
                     await checkpoint()
-                elif not await self._decode_chunk(as_bytes(chunk), most):
+                elif not await self._decode_chunk(chunk, most):
                     break
                 if self.credit.spent:
                     await self._wait_for_consumer()
@@ -370,7 +371,7 @@ class Flow(Generic[E, V]):
             self._reading.cancel()
 
 
-def _was_asked(*scopes: CancelScope) -> bool:
+def _was_asked(*scopes: CancelScope | Interruptible) -> bool:
     """Say whether a cancellation was asked for; on asyncio a source can forge one."""
     if in_trio() or any(scope.cancel_called for scope in scopes):
         return True

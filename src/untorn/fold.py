@@ -69,6 +69,8 @@ class Stages(Generic[E, V]):
 
     def __init__(self, dialect: Dialect[E, V], limits: Limits | None) -> None:
         self.limits = dialect.limits if limits is None else limits
+        if not isinstance(self.limits, Limits):
+            raise TypeError(f"Not limits: {limits!r}; write limits=Limits(frame_bytes=...)")
         self.decoder: Decoder = dialect.decoder(self.limits)
         self.framer: Framer = dialect.framer(self.limits)
         self.reduction = Reduction(dialect.reducer(self.limits), dialect.asks)
@@ -137,7 +139,10 @@ def raise_for(outcome: Outcome[Any]) -> None:
 
 
 def parse(
-    chunks: Iterable[bytes], dialect: Dialect[E, V], *, limits: Limits | None = None
+    chunks: Iterable[bytes | bytearray | memoryview],
+    dialect: Dialect[E, V],
+    *,
+    limits: Limits | None = None,
 ) -> Parse[E, V]:
     """Read a stream from an iterable of chunks, without I/O.
 
@@ -146,25 +151,39 @@ def parse(
     a broken one. As with `open_stream`, a stream that does not complete raises
     `StreamInterrupted` or `StreamFailed` behind its last event.
     """
+    check_dialect(dialect)
     if isinstance(chunks, (bytes, bytearray, memoryview, str)):
         raise TypeError(
             f"parse() takes an iterable of chunks, not {type(chunks).__name__}; "
             "write parse([data], ...) for a whole body"
         )
+    if not hasattr(chunks, "__iter__"):
+        hint = "; for an async source there is open_stream()" * hasattr(chunks, "__aiter__")
+        raise TypeError(f"parse() takes an iterable of chunks, not {chunks!r}{hint}")
     return Parse(chunks, dialect, limits)
+
+
+def check_dialect(dialect: object) -> None:
+    """Raise `TypeError` for what is no dialect."""
+    if not isinstance(dialect, Dialect):
+        raise TypeError(
+            f"Not a dialect: {dialect!r}; give an object such as untorn.dialects.Sse(), "
+            "with its parentheses"
+        )
 
 
 class Parse(Generic[E, V]):
     """An iterator of events; see `parse`."""
 
     def __init__(
-        self, chunks: Iterable[bytes], dialect: Dialect[E, V], limits: Limits | None
+        self, chunks: Iterable[Any], dialect: Dialect[E, V], limits: Limits | None
     ) -> None:
         self._stages = Stages(dialect, limits)
         self._outcome: Outcome[V] | None = None
         self._batches = self._run(iter(chunks))
         self._items: Iterator[E] = iter(())
         self._last: Outcome[V] | None = None
+        self._completing = False
         self._left = 0
 
     @property
@@ -188,7 +207,7 @@ class Parse(Generic[E, V]):
         while True:
             for item in self._items:
                 self._left -= 1
-                if not self._left and isinstance(self._last, Completed):
+                if self._completing and not self._left:
                     self._outcome = self._last
                 return item
             if self._last is not None:
@@ -197,7 +216,7 @@ class Parse(Generic[E, V]):
                 raise StopIteration
             events = self._advance()
             self._items, self._left = iter(events.items), len(events.items)
-            self._last = events.outcome
+            self._last, self._completing = events.outcome, events.completing
 
     def events(self) -> Iterator[E]:
         """Return the same events, but end quietly whatever happened."""

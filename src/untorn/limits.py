@@ -78,11 +78,15 @@ class Clocks:
     def __post_init__(self) -> None:
         for field in fields(self):
             seconds = getattr(self, field.name)
-            if seconds is not None and not seconds > 0:
+            if seconds is not None and not _is_positive(seconds):
                 raise ValueError(
                     f"Clocks({field.name}={seconds!r}): give a positive number of seconds, "
                     "or None to wait for ever"
                 )
+
+
+def _is_positive(seconds: object) -> bool:
+    return isinstance(seconds, (int, float)) and seconds > 0
 
 
 def _check_count(name: str, value: object, least: int) -> None:

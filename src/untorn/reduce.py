@@ -144,14 +144,21 @@ class Events(Generic[E, V]):
     """What some frames came to: events, and the outcome if they ended the stream.
 
     `size` is the number of bytes that are done with once these events are.
+    `completing`: the last of the events is part of what completed the stream, so
+    whoever has it has a complete one. A completion that makes no event is seen
+    only by asking on: whether it shared a read with the event before it must make
+    no difference.
     """
 
-    __slots__ = ("items", "outcome", "size")
+    __slots__ = ("completing", "items", "outcome", "size")
 
-    def __init__(self, items: list[E], size: int, outcome: Outcome[V] | None) -> None:
+    def __init__(
+        self, items: list[E], size: int, outcome: Outcome[V] | None, completing: bool = False
+    ) -> None:
         self.items = items
         self.size = size
         self.outcome = outcome
+        self.completing = completing
 
 
 @final
@@ -173,9 +180,10 @@ class Reduction(Generic[E, V]):
         number = 0
         try:
             for number, frame in enumerate(batch.items):
+                before = len(items)
                 items += feed(frame)
                 if reducer.ended is not None:
-                    return self._ended(items, batch, number)
+                    return self._ended(items, batch, number, len(items) > before)
         except StreamFault as fault:
             return self._failed(items, batch, number, fault)
         except Exception as bug:
@@ -198,13 +206,17 @@ class Reduction(Generic[E, V]):
             where = f"The reducer {type(self.reducer).__name__}"
             ending = StageError(where, bug, offset=ending.offset)
         self.events += len(items)
-        return Events(items, 0, self._outcome(ending))
+        outcome = self._outcome(ending)
+        return Events(items, 0, outcome, isinstance(outcome, Completed) and bool(items))
 
-    def _ended(self, items: list[E], batch: Frames[Any], number: int) -> Events[E, V]:
+    def _ended(
+        self, items: list[E], batch: Frames[Any], number: int, made_events: bool
+    ) -> Events[E, V]:
         """The reducer has completed or interrupted the stream with the frame of this number."""
         self._count(batch.items[: number + 1], items)
         _, end = batch.span(number)
-        return Events(items, batch.size, self._outcome(Cut(Cause.EOF, offset=end)))
+        outcome = self._outcome(Cut(Cause.EOF, offset=end))
+        return Events(items, batch.size, outcome, isinstance(outcome, Completed) and made_events)
 
     def _failed(
         self, items: list[E], batch: Frames[Any], number: int, fault: StreamFault

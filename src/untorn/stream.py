@@ -25,9 +25,9 @@ from anyio.abc import ObjectReceiveStream
 from anyio.lowlevel import checkpoint
 
 from .flow import Flow
-from .fold import Stages, Statistics, raise_for
+from .fold import Stages, Statistics, check_dialect, raise_for
 from .limits import Clocks, Limits
-from .outcome import Cause, Completed, Interrupted, Outcome, StreamError
+from .outcome import Cause, Interrupted, Outcome, StreamError
 from .reduce import Dialect
 from .source import Source, as_source
 
@@ -74,11 +74,12 @@ def open_stream(
         A task group of yours (anyio, trio or asyncio) to run the tasks in, if you
         want your tree of tasks to show them. It must outlive the stream.
     """
-    if not isinstance(dialect, Dialect):
-        raise TypeError(
-            f"Not a dialect: {dialect!r}; give an object such as untorn.dialects.Sse(), "
-            "with its parentheses"
-        )
+    check_dialect(dialect)
+    if not isinstance(clocks, Clocks):
+        raise TypeError(f"Not clocks: {clocks!r}; write clocks=Clocks(idle=...)")
+    kinds = ("create_task", "start_soon")
+    if task_group is not None and not any(hasattr(task_group, kind) for kind in kinds):
+        raise TypeError(f"Not a task group: {task_group!r}; give one of anyio, trio or asyncio")
     return OpenStream(as_source(source), dialect, limits, clocks, close_source, task_group)
 
 
@@ -168,6 +169,7 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
         self._queue: deque[E] = deque()
         self._size = 0
         self._last: Outcome[V] | None = None
+        self._completing = False
         self._taken = 0
         self._busy = self._closed = self._raised = False
         # When a consumer that never waits has to let others run.
@@ -283,14 +285,15 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
         self._queue.extend(events.items)
         self._taken += len(events.items)
         self._size, self._last = events.size, events.outcome
+        self._completing = events.completing
         if self._first_event is None and events.items:
             self._first_event = self._flow.elapsed()
         return bool(events.items)
 
     def _pop(self) -> E:
         event = self._queue.popleft()
-        # With its last event a stream is complete, whether the consumer looks on or not.
-        if not self._queue and isinstance(self._last, Completed):
+        # With its completing event a stream is complete, whether the consumer asks on or not.
+        if self._completing and not self._queue and self._last is not None:
             self._settle(self._last)
         return event
 

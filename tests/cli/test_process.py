@@ -1,7 +1,6 @@
 """The command as a process: what a shell, a pipe and a terminal see."""
 
 import os
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -214,11 +213,10 @@ def test_ctrl_c_at_the_very_start_is_quiet(monkeypatch: pytest.MonkeyPatch) -> N
     assert stopped.value.code == 130
 
 
-def test_python_m_is_the_same_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_m_is_the_same_program() -> None:
     """`python -m untorn` runs `main`, and importing the module does not."""
-    runs = []
-    monkeypatch.setattr(cli, "main", lambda: runs.append(1))
-    runpy.run_module("untorn", run_name="untorn.__main__")
-    assert runs == []
-    runpy.run_module("untorn", run_name="__main__")
-    assert runs == [1]
+    run = [sys.executable, "-m", "untorn", "--version"]
+    shown = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("untorn")
+    imported = [sys.executable, "-c", "import untorn.__main__"]
+    assert not subprocess.run(imported, capture_output=True, check=True).stdout

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from untorn import Clocks, Dialect, Limits, open_stream
 from untorn.dialects import JsonLines, JsonSse, Sse, StrictSse
-from untorn.testing import FaultySource, Reset, Stall, run_virtual
+from untorn.testing import Chunks, FaultySource, Reset, Stall, assert_untorn, run_virtual
 
 KINDS = {
     "Sse": (wires.sse_wires, [Sse(), Sse(sentinel="[DONE]", eof="completes")]),
@@ -98,12 +98,14 @@ def test_broken_pipeline_is_parse(backend: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("line_ends", LINE_ENDS)
 def test_every_cut_of_the_fixture(backend: str, line_ends: str) -> None:
-    """Cut in two at every offset, and byte by byte: always the same."""
+    """Cut in two at every offset, in a few pieces, and byte by byte: always the same."""
     wire, dialect = sse(line_ends), Sse(sentinel="[DONE]")
-    expected = wires.read([wire], dialect)
+    events, answer = wires.read([wire], dialect)
 
-    async def main() -> None:
-        for chunks in [*wires.every_cut(wire), wires.bytewise(wire)]:
-            assert await read(one_by_one(chunks), dialect, None, None) == expected
+    async def parse(chunks: Chunks) -> list[Any]:
+        events, answer = await read(chunks, dialect, None, None)
+        return [*events, answer]
 
-    run_virtual(main, backend=backend)
+    assert_untorn(
+        parse, wire, expected=[*events, answer], prefixes=False, samples=8, backend=backend
+    )

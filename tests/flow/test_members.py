@@ -15,6 +15,7 @@ from untorn import (
     Completed,
     EventStream,
     Failed,
+    Interrupted,
     Limits,
     StreamFailed,
     StreamInterrupted,
@@ -164,3 +165,36 @@ async def test_duplex_stream_is_read() -> None:
 
     duplex = StapledByteStream(send, Half())  # type: ignore[arg-type]
     assert isinstance(await collect(duplex, DIALECT), Completed)
+
+
+async def test_what_cannot_be_opened_is_refused_with_a_sentence() -> None:
+    """Clocks and task groups that are none, before anything is touched."""
+    with pytest.raises(TypeError, match="Not clocks: 5"):
+        open_stream(FaultySource(b""), Sse(), clocks=5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Not a task group: 5"):
+        open_stream(FaultySource(b""), Sse(), task_group=5)
+
+
+@pytest.mark.parametrize("chunk", ["", [], None, 5])
+async def test_a_chunk_that_is_no_bytes_is_told_whatever_it_is(chunk: Any) -> None:
+    """An empty one of another type is no empty chunk; `parse` says the same."""
+
+    async def source() -> Any:
+        yield b"data: a\n\n"
+        yield chunk
+
+    outcome = await collect(source(), Sse())
+    assert isinstance(outcome, Interrupted)
+    assert outcome.cause is Cause.TRANSPORT
+    assert isinstance(outcome.error, TypeError)
+    assert "not bytes" in str(outcome.error)
+
+
+@pytest.mark.parametrize("at", range(9, 24))
+async def test_a_break_before_a_silent_completion_is_no_completion(at: int) -> None:
+    """Wherever the wire was cut: a completion without an event is seen only by asking on."""
+    wire = b"data: a\n\ndata: [DONE]\n\n"
+    source = FaultySource(wire, [at] if at < len(wire) else None)
+    async with open_stream(source, TextSse(sentinel="[DONE]")) as stream:
+        await stream.receive()
+    assert isinstance(stream.outcome, Interrupted)
