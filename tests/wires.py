@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from untorn import Completed, Dialect, Failed, Interrupted, Limits, Outcome, StreamFault, parse
+from untorn import (
+    Completed,
+    Dialect,
+    Failed,
+    Interrupted,
+    Limits,
+    Outcome,
+    StreamFault,
+    parse,
+    testing,
+)
 from untorn.frame import Comment, Cursor, Extra, Frames, Stray, Tail, Text
 from untorn.outcome import Boundary, Cause
 from untorn.stage import Cut
+from untorn.testing import Parse as Reader
+from untorn.testing import bytewise, cuts_at
 from untorn.text import Utf8Decoder
 
 BOM = b"\xef\xbb\xbf"
@@ -25,21 +35,12 @@ EOF = Cut(Cause.EOF)
 
 def cut(wire: bytes, at: Iterable[int]) -> list[bytes]:
     """Return `wire` cut at these offsets; one given twice makes an empty chunk."""
-    bounds = [0, *sorted(at), len(wire)]
-    return [wire[a:b] for a, b in pairwise(bounds)]
-
-
-def bytewise(wire: bytes) -> list[bytes]:
-    return [wire[k : k + 1] for k in range(len(wire))]
+    return cuts_at(wire, at, empty=True)
 
 
 def every_cut(wire: bytes) -> Iterator[list[bytes]]:
-    """Cut in two at every offset, the whole among them."""
-    return (cut(wire, [at]) for at in range(len(wire) + 1))
-
-
-def seeded(wire: bytes, parts: int, seed: int) -> list[bytes]:
-    return cut(wire, random.Random(seed).choices(range(len(wire) + 1), k=parts - 1))
+    """Cut in two at every offset, both ends among them."""
+    return testing.every_cut(wire, empty=True)
 
 
 def cuttings(wire: bytes) -> SearchStrategy[list[bytes]]:
@@ -151,6 +152,47 @@ def read(
     """Return all events of some chunks, and the answer."""
     run = parse(chunks, dialect, limits=limits)
     return list(run.events()), answer(run.outcome)
+
+
+class Ended(Exception):
+    """How a stream ended: the events that only its end brought, and the answer."""
+
+
+def reader(dialect: Dialect[Any, Any], limits: Limits | None = None) -> Reader:
+    """Return a parser as the test kit takes it, whose answer holds all that a stream says.
+
+    A `Completed` that a marker brings is an event, so that none may come of a prefix that has no
+    marker. What only the end of the transport brings, the `Finish` of a weak marker too, is part
+    of the ending: more bytes would have brought something else.
+    """
+
+    def read_all(chunks: Iterable[bytes]) -> Iterator[str]:
+        at_end: list[str] = []
+        source = Watched(chunks)
+        stream = parse(source, dialect, limits=limits)
+        for event in stream.events():
+            said = repr(event)  # a tenth of the cost of comparing what it holds
+            if source.ended:
+                at_end.append(said)
+            else:
+                yield said
+        if isinstance(stream.outcome, Completed) and not source.ended:
+            yield repr(stream.outcome)
+        raise Ended(at_end, answer(stream.outcome))
+
+    return read_all
+
+
+class Watched:
+    """Chunks, and whether they have been read to their end."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = chunks
+        self.ended = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._chunks
+        self.ended = True
 
 
 def dripped(

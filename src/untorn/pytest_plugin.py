@@ -10,14 +10,15 @@ command line           ini file               meaning
 --untorn-write DIR     untorn_write           where ``assert_untorn`` writes new reproducers
 =====================  =====================  ==================================================
 
-On the command line, ``--untorn-replay`` adds the folder to what is tested. In the ini
-file it only marks the folder: its reproducers are tests when pytest comes by it.
+On the command line, ``--untorn-replay`` adds the folder to what is tested, even where pytest
+passes over others (those whose names begin with a dot); a folder without reproducers is an error.
+In the ini file it only marks the folder: its reproducers are tests when pytest comes by it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 FOLDER_VARIABLE = "UNTORN_REPRODUCERS"
 """The variable by which ``untorn.testing`` is told the folder, without importing it."""
+
+OPENED = pytest.StashKey[set[Path]]()
+"""The folders that pytest would have passed over, had the replayed one not lain in them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,9 +51,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take in the folders that the command line and the ini file name."""
-    replayed = config.getoption("untorn_replay")
-    if replayed:
-        config.args.append(str(config.invocation_params.dir / replayed))
+    config.stash[OPENED] = set()
+    replayed = _named(config, "replay")
+    if replayed is not None:
+        if not any(replayed.rglob("*.json")):
+            raise pytest.UsageError(f"--untorn-replay: there is no reproducer in {replayed}.")
+        config.args.append(str(replayed))
     written = _folder(config, "write")
     if written is not None:
         _set_variable(config, str(written))
@@ -69,11 +76,40 @@ def _set_variable(config: pytest.Config, value: str) -> None:
 
 def _folder(config: pytest.Config, name: str) -> Path | None:
     """Return a folder option: relative to where pytest was called, or to the ini file's folder."""
-    on_command_line: str | None = config.getoption(f"untorn_{name}")
     in_ini_file: str = config.getini(f"untorn_{name}")
-    if on_command_line:
-        return Path(config.invocation_params.dir, on_command_line)
-    return Path(config.rootpath, in_ini_file) if in_ini_file else None
+    marked = _absolute(config.rootpath, in_ini_file) if in_ini_file else None
+    return _named(config, name) or marked
+
+
+def _named(config: pytest.Config, name: str) -> Path | None:
+    """Return a folder that the command line names."""
+    given: str | None = config.getoption(f"untorn_{name}")
+    return _absolute(config.invocation_params.dir, given) if given else None
+
+
+def _absolute(base: Path, folder: str) -> Path:
+    # As pytest has its paths: without "..", but with symbolic links, which resolve() follows.
+    return Path(os.path.abspath(base / folder))  # noqa: PTH100
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_ignore_collect(
+    collection_path: Path, config: pytest.Config
+) -> Generator[None, bool | None, bool | None]:
+    """Let pytest come to the folder that the command line names, and to nothing else on the way.
+
+    To add it to the arguments is not enough: where another contains it, pytest drops it, and
+    then passes over it as ``norecursedirs`` says.
+    """
+    ignored = yield
+    folder = _named(config, "replay")
+    if folder is None or folder in collection_path.parents:
+        return ignored
+    if folder.is_relative_to(collection_path):
+        if ignored and collection_path != folder:
+            config.stash[OPENED].add(collection_path)
+        return False
+    return ignored or collection_path.parent in config.stash[OPENED] or None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

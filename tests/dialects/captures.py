@@ -21,18 +21,25 @@ from random import Random
 from typing import Any
 
 import pytest
+from wires import reader
 
 from untorn import Completed, Failed, Interrupted, StreamFailed, StreamInterrupted, parse
 from untorn.event import Message
 from untorn.limits import Limits
 from untorn.outcome import Outcome
 from untorn.reduce import Dialect
-from untorn.testing.cuts import bytewise, cuts_at, every_cut, seeded
+from untorn.testing import answer_of, assert_untorn, cuts_at
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 FOLDER = SHARED / "captures"
 SMALL = int(os.environ.get("UNTORN_EVERY_CUT", "1300"))
 """Bytes up to which every cutting in two and every prefix is tried (a minute of tests at 8192)."""
+
+TINY = 60
+"""Bytes up to which every prefix is also cut in every way that the kit knows."""
+
+SAMPLES = 4
+"""Cuttings, and prefixes, of larger ones."""
 
 TEETH = 32
 """Bytes between the cuts of a comb; as many combs cut everywhere."""
@@ -106,35 +113,20 @@ def read(
     return events, stream.outcome
 
 
-def same(one: Outcome[Any], other: Outcome[Any]) -> bool:
-    """Say whether two outcomes are equal: faults by code, sentence and offset."""
-    if isinstance(one, Failed) and isinstance(other, Failed):
-        return (
-            type(one.error) is type(other.error)
-            and (one.error.code, str(one.error), one.error.offset)
-            == (other.error.code, str(other.error), other.error.offset)
-            and (one.partial, one.position) == (other.partial, other.position)
-        )
-    return one == other
-
-
-def cuttings(wire: bytes, seeds: int = 6) -> Iterator[list[bytes]]:
-    """Yield cuttings: of a small wire all in two, up to 8 KiB combs that cut it everywhere."""
-    if len(wire) <= SMALL:
-        yield from every_cut(wire)
-    elif len(wire) <= 8 * 1024:
-        yield from (cuts_at(wire, range(k, len(wire), TEETH)) for k in range(1, TEETH + 1))
-    yield from (seeded(wire, 2 + 3 * seed, seed) for seed in range(seeds))
-    yield bytewise(wire)
-
-
 def assert_cuts_do_not_matter(wire: bytes, dialect: Dialect[Any, Any]) -> None:
-    """Check that events and outcome are those of the wire in one piece, however it is cut."""
-    events, outcome = read([wire], dialect)
-    for chunks in cuttings(wire):
-        seen, ended = read(chunks, dialect)
-        assert seen == events, [len(chunk) for chunk in chunks][:20]
-        assert same(ended, outcome), ([len(chunk) for chunk in chunks][:20], ended)
+    """Check that events and outcome are those of the wire in one piece, however it is cut.
+
+    And that its events begin those of the whole where it ends early, and come as they arrive.
+    """
+    read_all = reader(dialect)
+    assert_untorn(read_all, wire, exhaustive=TINY, samples=SAMPLES, prompt=True)
+    if TINY < len(wire) <= SMALL:
+        assert_untorn(read_all, wire, exhaustive=SMALL, samples=0, prefixes=False)
+    if SMALL < len(wire) <= 8 * 1024:
+        whole = answer_of(read_all, [wire])
+        for first in range(1, TEETH + 1):
+            comb = cuts_at(wire, range(first, len(wire), TEETH))
+            assert answer_of(read_all, comb) == whole, first
 
 
 def prefixes(wire: bytes) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from untorn.testing import TornParserError, assert_untorn
+from untorn.testing import Expectation, Finding, TornParserError, assert_untorn, replay
 from untorn.testing.strategies import ndjson_wires, sse_wires
 
 from . import broken
@@ -165,6 +165,55 @@ class TestExpected:
             assert_untorn(split_lines, b"a\n", expected=reference)
 
 
+def test_reproducer_never_asks_for_what_the_reference_does_not_give(tmp_path: Path) -> None:
+    """A line without `=` is taken even uncut, so that is not where the lost rest is shown."""
+
+    def parse(chunks: Iterable[bytes]) -> list[bytes]:
+        return [line for chunk in chunks for line in chunk.split(b"\n")[:-1]]
+
+    def repaired(chunks: Iterable[bytes]) -> list[bytes]:
+        return [line for line in split_lines(chunks) if b"=" in line]
+
+    def reference(wire: bytes) -> list[bytes]:
+        return repaired([wire])
+
+    with pytest.raises(TornParserError, match="how the bytes were cut") as caught:
+        assert_untorn(parse, b"a=1\n", expected=reference, reproducers=tmp_path)
+    assert caught.value.finding.case.wire == b"a=\n"
+    replay(caught.value.path, repaired)
+
+
+class TestKind:
+    """What is shown small is the fault that was found, not another under the same law."""
+
+    def small(self, parse: Callable[[Iterable[bytes]], Any], wire: bytes, path: Path) -> Finding:
+        with pytest.raises(TornParserError) as caught:
+            assert_untorn(parse, wire, reproducers=path)
+        return caught.value.finding
+
+    def test_character_stays_whole_though_its_bytes_fail_too(self, tmp_path: Path) -> None:
+        """Of two bytes in three, the errors differ in their texts only."""
+
+        def parse(chunks: Iterable[bytes]) -> list[str]:
+            return ["".join(chunk.decode() for chunk in chunks)]
+
+        found = self.small(parse, "a€b".encode(), tmp_path)
+        assert found.expected == Expectation(('"\\u20ac"',), raised=None)
+        assert found.actual.raised is not None
+
+    def test_wrong_event_does_not_become_a_wrong_text(self, tmp_path: Path) -> None:
+        """Every stream ends in an error whose text tells the number of reads."""
+
+        def parse(chunks: Iterable[bytes]) -> Iterator[bytes]:
+            read = list(chunks)
+            yield from (chunk for chunk in read if b"x" in chunk)
+            raise EOFError(f"{len(read)} reads")
+
+        found = self.small(parse, b"axb", tmp_path)
+        assert found.case.wire.count(b"x") == 1
+        assert found.actual.events != found.expected.events
+
+
 class TestEffort:
     def count(self, size: int, **options: Any) -> int:
         calls = 0
@@ -244,5 +293,6 @@ def test_long_answers_and_cuts_are_shown_in_part(tmp_path: Path) -> None:
 def test_stream_that_ends_early_is_shown_with_what_was_to_follow(tmp_path: Path) -> None:
     with pytest.raises(TornParserError) as caught:
         assert_untorn(lambda chunks: [b"".join(chunks)], b"ab", reproducers=tmp_path)
-    assert "instead of (1 bytes): b" in str(caught.value)
+    assert "  wire (0 bytes): b''" in str(caught.value)
+    assert "  instead of (1 byte): b" in str(caught.value)
     assert "expected a beginning of:" in str(caught.value)

@@ -57,6 +57,30 @@ def test_folder_on_the_command_line_is_collected(project: pytest.Pytester) -> No
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
+@pytest.mark.parametrize("folder", [".kept", ".deep/kept", "build/kept", ".deep/../.kept"])
+def test_folder_on_the_command_line_is_collected_wherever_it_lies(
+    project: pytest.Pytester, folder: str
+) -> None:
+    """With no other argument, in folders that pytest passes over; and nothing else in those."""
+    project.mkdir(".deep")
+    project.mkdir("build")
+    Path(project.path, "kept").rename(project.path / folder)
+    for other in [".deep/test_other.py", "build/test_other.py"]:
+        Path(project.path, other).write_text("def test_passed_over(): pass")
+    project.makepyfile("def test_of_mine(): pass")
+    args = ["--untorn-replay", folder, "--untorn-parser", "mine:broken"]
+    run(project, *args).assert_outcomes(failed=2, passed=1)
+
+
+@pytest.mark.parametrize("folder", ["missing", "empty"])
+def test_folder_without_reproducers_is_an_error(project: pytest.Pytester, folder: str) -> None:
+    project.mkdir("empty")
+    project.makepyfile("def test_of_mine(): pass")
+    result = run(project, "--untorn-replay", folder)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*there is no reproducer in *{folder}."])
+
+
 def test_repaired_parser_passes(project: pytest.Pytester) -> None:
     project.makepyfile(mine=MINE.replace("list(chunks)", "[b''.join(chunks)]"))
     args = ["--untorn-replay", "kept", "--untorn-parser", "mine:broken", "-k", "cuts"]

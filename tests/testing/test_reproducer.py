@@ -81,6 +81,16 @@ def test_replay_fails_until_the_parser_is_repaired(tmp_path: Path) -> None:
     assert len(replay(caught.value.path, repaired).events) == 2
 
 
+def test_failure_points_at_the_callers_line(tmp_path: Path) -> None:
+    path = Reproducer(FOUND).write(tmp_path, "x")
+    with pytest.raises(TornParserError) as caught:
+        replay(path, broken)
+    assert (
+        caught.traceback.filter(caught)[-1].frame.code.name
+        == "test_failure_points_at_the_callers_line"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [

@@ -21,7 +21,7 @@ from untorn.testing.case import (
 from untorn.testing.finding import Expected, Finding, Judge
 from untorn.testing.reproducer import Reproducer, reproducer_folder
 from untorn.testing.smallest import smallest
-from untorn.testing.torn_parser import TornParserError
+from untorn.testing.torn_parser import TornParserError, counted
 
 
 def assert_untorn(
@@ -61,12 +61,16 @@ def assert_untorn(
         wire: the bytes of one stream.
         expected: the right events of this wire; or, better, a function that gives the right
             events of any bytes: then prefixes are checked against it as well, and a failure
-            can be made small. It speaks of events only, never of exceptions.
+            is made small without asking for events that it does not give. It speaks of events
+            only, never of exceptions.
         end: how the transport ends after the bytes.
         prefixes: whether to check streams that end early. Switch it off for a parser that
             rightly takes the end of the stream for the end of an event.
         prompt: whether to check as well that an event is handed out before the parser asks for
             a byte that is no part of it. Only for parsers that hand out events as they read.
+            Which events those are is known if ``expected`` is a function; otherwise they are
+            taken to be those of a stream that ends there, so that a parser which hands out an
+            event late even at the end (or never) passes.
         empty_chunks: whether to try empty chunks too.
         exhaustive: the size in bytes up to which every cut and every prefix is tried; for a
             longer wire, ``samples`` of them are.
@@ -111,13 +115,13 @@ def _first_finding(judge: Judge, cases: Iterator[Case]) -> Finding | None:
 
 
 def _smallest_finding(judge: Judge, found: Finding, tries: int) -> Finding:
-    """Make the case small without changing the law it breaks."""
+    """Make the case small without changing what kind of fault it shows."""
     best = found
 
     def fails(case: Case) -> bool:
         nonlocal best
         seen = judge.finding(case)
-        if seen is None or seen.law != found.law:
+        if seen is None or seen.kind != found.kind:
             return False
         best = seen
         return True
@@ -127,8 +131,8 @@ def _smallest_finding(judge: Judge, found: Finding, tries: int) -> Finding:
 
 
 def _note(case: Case) -> str:
-    cuts = len(case.boundaries)
-    return f"(made small from {len(case.capture)} bytes with {cuts} cut{'s' * (cuts != 1)})"
+    size, cuts = counted(len(case.capture), "byte"), counted(len(case.boundaries), "cut")
+    return f"(made small from {size} with {cuts})"
 
 
 def _name(parse: Parse) -> str:

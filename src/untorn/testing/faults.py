@@ -10,13 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from untorn.testing.cuts import Cuts, as_cutting, boundaries
 
 
+class Fault:
+    """Anything of this module that can happen to a stream; not to be subclassed elsewhere."""
+
+    # A base class, and not a union: to mypy, a list of several kinds is then a list of faults.
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Send:
+class Send(Fault):
     """Bytes that are not in the wire arrive, as a chunk of their own (which may be empty)."""
 
     data: bytes
@@ -24,7 +31,7 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(Fault):
     """Nothing arrives for some seconds."""
 
     seconds: float
@@ -32,7 +39,7 @@ class Stall:
 
 
 @dataclass(frozen=True, slots=True)
-class Drip:
+class Drip(Fault):
     """From ``at`` to ``until`` (the end of the wire unless given) the bytes come in drops.
 
     Before each drop of ``size`` bytes, ``seconds`` pass.
@@ -45,7 +52,7 @@ class Drip:
 
 
 @dataclass(frozen=True, slots=True)
-class Corrupt:
+class Corrupt(Fault):
     """The wire's bytes from ``at`` on are overwritten with ``data``; its length stays."""
 
     data: bytes
@@ -53,21 +60,21 @@ class Corrupt:
 
 
 @dataclass(frozen=True, slots=True)
-class Eof:
+class Eof(Fault):
     """The stream ends, as if that were all."""
 
     at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class Reset(Fault):
     """The peer resets the connection: reading raises ``ConnectionResetError``."""
 
     at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Raise:
+class Raise(Fault):
     """Reading raises ``error``."""
 
     error: BaseException
@@ -75,7 +82,7 @@ class Raise:
 
 
 @dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(Fault):
     """Nothing arrives any more, and the stream stays open."""
 
     at: int | None = None
@@ -83,7 +90,7 @@ class Hang:
 
 Ending: TypeAlias = Eof | Reset | Raise | Hang
 Step: TypeAlias = Send | Stall | Ending
-Fault: TypeAlias = Step | Drip | Corrupt
+AnyFault: TypeAlias = Step | Drip | Corrupt
 
 
 def script(wire: bytes, cuts: Cuts | None, faults: Sequence[Fault]) -> Iterator[Step]:
@@ -91,13 +98,14 @@ def script(wire: bytes, cuts: Cuts | None, faults: Sequence[Fault]) -> Iterator[
 
     A chunk is cut where a fault lies within it. An offset outside the wire is a ``ValueError``.
     """
-    for step in _steps(wire, boundaries(as_cutting(wire, cuts)), faults):
+    every = cast("Sequence[AnyFault]", faults)
+    for step in _steps(wire, boundaries(as_cutting(wire, cuts)), every):
         yield step
         if isinstance(step, Ending):
             return
 
 
-def _steps(wire: bytes, cuts: Iterable[int], faults: Sequence[Fault]) -> Iterator[Step]:
+def _steps(wire: bytes, cuts: Iterable[int], faults: Sequence[AnyFault]) -> Iterator[Step]:
     size = len(wire)
     placed = [(_place(fault, size), fault) for fault in faults]
     drips = [fault for fault in faults if isinstance(fault, Drip)]
@@ -106,7 +114,7 @@ def _steps(wire: bytes, cuts: Iterable[int], faults: Sequence[Fault]) -> Iterato
     edges = sorted({0, size, *cuts, *drops, *(at for at, _ in placed)})
     for start, stop in pairwise([*edges, size]):
         for at, fault in placed:
-            if at == start and not isinstance(fault, Corrupt | Drip):
+            if at == start and isinstance(fault, Step):
                 yield fault
         if start < stop:
             yield from (Stall(drip.seconds) for drip in drips if start in _drops(drip, size))
@@ -114,7 +122,7 @@ def _steps(wire: bytes, cuts: Iterable[int], faults: Sequence[Fault]) -> Iterato
     yield Eof()
 
 
-def _place(fault: Fault, size: int) -> int:
+def _place(fault: AnyFault, size: int) -> int:
     at = size if fault.at is None else fault.at
     if not 0 <= at <= size:
         raise ValueError(f"{fault} lies outside the wire, which has {size} bytes.")
@@ -129,7 +137,7 @@ def _stop(drip: Drip, size: int) -> int:
     return size if drip.until is None else min(drip.until, size)
 
 
-def _corrupted(wire: bytes, faults: Iterable[Fault]) -> bytes:
+def _corrupted(wire: bytes, faults: Iterable[AnyFault]) -> bytes:
     sent = bytearray(wire)
     for fault in faults:
         if isinstance(fault, Corrupt):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
-from untorn.testing.answer import Answer, Expectation, Parse, answer_of
+from untorn.testing.answer import Answer, Expectation, Parse, Raised, answer_of
 from untorn.testing.case import Case
 from untorn.testing.event_text import event_text
 
@@ -34,12 +34,25 @@ class Finding:
     expected: Expectation
     actual: Answer
 
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What two findings have in common if they show the same fault, as far as one can tell.
+
+        It is the law, and how both answers end: without an exception, or with which type. If
+        they end alike, it matters too whether their events differ, or only what they end with.
+        """
+        ends = [_type(self.expected.raised), _type(self.actual.raised)]
+        alike = replace(self.expected, raised="anything").allows(self.actual)
+        return (self.law, *ends, alike and ends[0] == ends[1])
+
 
 class Judge:
     """Knows what a parser must answer, and finds where it does not.
 
     The events must be ``reference(wire)``, where that is not ``None``. Beyond that the parser is
-    its own measure: its answer to the same bytes in one chunk.
+    its own measure: its answer to the same bytes in one chunk. That answer must have the events
+    of the reference, or it measures nothing: a parser that is wrong about the uncut bytes breaks
+    the law ``expected``, and a finding must not ask for a wrong answer.
     """
 
     def __init__(self, parse: Parse, wire: bytes, expected: Expected | None, backend: str) -> None:
@@ -72,14 +85,17 @@ class Judge:
             ended = self.uncut(replace(case, end="eof"))
             yield "promptness", Expectation(ended.events if reference is None else reference)
             return
-        if case.boundaries:
-            uncut = self.uncut(case)
+        if case.boundaries and (uncut := self._measure(case)):
             yield "cuts", Expectation(uncut.events, raised=uncut.raised)
         if reference is not None:
             yield "expected", Expectation(reference)
-        if case.rest:
-            whole = self.uncut(replace(case, wire=case.capture))
+        if case.rest and (whole := self._measure(replace(case, wire=case.capture))):
             yield "truncation", Expectation(whole.events, "beginning")
+
+    def _measure(self, case: Case) -> Answer | None:
+        """Return the answer to the case's bytes in one chunk, if the reference does not differ."""
+        uncut, reference = self.uncut(case), self._reference(case.wire)
+        return uncut if reference in (None, uncut.events) else None
 
 
 def _reference(wire: bytes, expected: Expected | None) -> Callable[[bytes], tuple[str, ...] | None]:
@@ -89,6 +105,10 @@ def _reference(wire: bytes, expected: Expected | None) -> Callable[[bytes], tupl
         return cache(lambda given: _texts(expected(given)))
     listed = _texts(expected)
     return lambda given: listed if given == wire else None
+
+
+def _type(raised: Raised | str | None) -> str | None:
+    return raised.type if isinstance(raised, Raised) else raised
 
 
 def _texts(events: Iterable[Any]) -> tuple[str, ...]:

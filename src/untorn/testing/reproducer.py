@@ -113,6 +113,7 @@ def replay(path: str | os.PathLike[str], parse: Parse, *, backend: str = "asynci
 
     An answer that is not the expected one raises ``TornParserError``, an ``AssertionError``.
     """
+    __tracebackhide__ = True  # pytest then points at the caller's line, not at ours
     found = Reproducer.read(path).finding
     case = found.case
     actual = answer_of(parse, case.chunks, end=case.end, backend=backend)

@@ -43,12 +43,17 @@ def _lines(finding: Finding, path: Path, note: str) -> Iterator[str]:
 
 
 def _case_lines(case: Case) -> Iterator[str]:
-    yield f"  wire ({len(case.wire)} bytes): {case.wire!r}"
+    yield f"  wire ({counted(len(case.wire), 'byte')}): {case.wire!r}"
     if case.boundaries:
         yield f"  cut at {_some(case.boundaries)}: {_some(case.chunks)}"
     yield f"  then {ENDS[case.end]}"
     if case.rest:
-        yield f"  instead of ({len(case.rest)} bytes): {case.rest!r}"
+        yield f"  instead of ({counted(len(case.rest), 'byte')}): {case.rest!r}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: ``1 byte``, ``2 bytes``."""
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _some(items: Sequence[object]) -> str:
@@ -65,7 +70,7 @@ def _answer_lines(answer: Answer | Expectation) -> Iterator[str]:
     for event in answer.events[:SHOWN]:
         yield f"    {event}"
     if len(answer.events) > SHOWN:
-        yield f"    and {len(answer.events) - SHOWN} more events"
+        yield f"    and {counted(len(answer.events) - SHOWN, 'more event')}"
     if not answer.events:
         yield "    no event"
     if answer.raised not in (None, "anything"):
