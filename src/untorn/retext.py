@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar, cast, final
 
 from .around import Around
-from .event import Finish, Message, TextDelta
+from .event import Finish, Message, Snapshot, TextDelta
 from .limits import Limits
 from .reduce import Dialect, Reducer
 from .stage import Ending
@@ -57,6 +57,9 @@ class StopAt:
         if isinstance(phrases, str):
             raise TypeError(f"StopAt takes a list of phrases: write StopAt([{phrases!r}])")
         self.phrases = tuple(phrases)
+        for phrase in self.phrases:
+            if not isinstance(phrase, str):
+                raise TypeError(f"A stop phrase is a str, and {phrase!r} is none")
         if not all(self.phrases):
             raise ValueError("A stop phrase is empty, and would stop every text; leave it out")
 
@@ -70,12 +73,12 @@ class StopAt:
 
 def by_word(dialect: Dialect[E, V]) -> Dialect[E, V]:
     """Return the dialect with a text delta for each word and the white space behind it."""
-    return _Retext(dialect, partial(_BoundaryCutter, _WORD, _SPACE))
+    return _Retext(dialect, partial(BoundaryCutter, WORD))
 
 
 def by_line(dialect: Dialect[E, V]) -> Dialect[E, V]:
     """Return the dialect with a text delta for each line and its LF."""
-    return _Retext(dialect, partial(_BoundaryCutter, _LINE, ""))
+    return _Retext(dialect, partial(BoundaryCutter, LINE))
 
 
 def by_sentence(dialect: Dialect[E, V]) -> Dialect[E, V]:
@@ -85,7 +88,7 @@ def by_sentence(dialect: Dialect[E, V]) -> Dialect[E, V]:
     with 。！？ at once; or with a line end. Abbreviations are not known: "e.g. this"
     is two.
     """
-    return _Retext(dialect, partial(_BoundaryCutter, _SENTENCE, _STOPS + _CLOSERS + _SPACE))
+    return _Retext(dialect, partial(BoundaryCutter, SENTENCE))
 
 
 def by_grapheme(dialect: Dialect[E, V]) -> Dialect[E, V]:
@@ -98,63 +101,85 @@ def by_grapheme(dialect: Dialect[E, V]) -> Dialect[E, V]:
         import regex
     except ImportError as missing:
         raise ImportError("by_grapheme needs regex: pip install 'untorn[text]'") from missing
-    return _Retext(dialect, partial(_ClusterCutter, regex.compile(r"\X").findall))
+    return _Retext(dialect, partial(ClusterCutter, regex.compile(GRAPHEME).findall))
 
 
 _SPACE: Final = " \t\r\n\f\v\u00a0\u3000"
-_STOPS: Final = ".!?。！？"
-_CLOSERS: Final = "\"'”’」』）)]"
-# Each matches where a piece ends, once what follows cannot belong to it any more.
-_WORD: Final = re.compile(f"[{_SPACE}]+(?=[^{_SPACE}])")
-_LINE: Final = re.compile("\n")
 _IN_LINE: Final = _SPACE.replace("\n", "")
-_CLOSING: Final = re.escape(_CLOSERS)
-_SENTENCE: Final = re.compile(
-    f"[.!?]+[{_CLOSING}]*[{_IN_LINE}]+(?=[^{_IN_LINE}])"
-    f"|[。！？]+[{_CLOSING}]*(?=[^。！？{_CLOSING}])"
-    "|\n"
+_CLOSING: Final = re.escape("\"'”’」』）)]")
+# What ends a piece, in patterns that take a run whole and never fail behind its first
+# character: each character is read once. The named group says that there is a cut.
+# Joined, the groups are the shortest text behind which a run goes on the same way.
+WORD: Final = re.compile(f"(?P<run>[{_SPACE}])[{_SPACE}]*")
+LINE: Final = re.compile("(?P<line>\n)")
+SENTENCE: Final = re.compile(
+    f"([.!?])[.!?{_CLOSING}]*(?:(?P<space>[{_IN_LINE}])[{_IN_LINE}]*)?"
+    f"|(?P<run>[。！？])[。！？{_CLOSING}]*"
+    "|(?P<line>\n)"
 )
+# `\X` alone looks back, at each flag, over all that stand before it in a row.
+GRAPHEME: Final = r"\p{RI}{2}[\p{GCB=EX}\p{GCB=ZWJ}\p{GCB=SM}]*|\X"
 
 
-class _BoundaryCutter(Cutter):
-    """Cuts behind every match of `boundary`; `may_begin` are the characters of unfinished ones."""
+class BoundaryCutter(Cutter):
+    """Cuts behind every match of `boundary`, once the match can grow no more."""
 
-    def __init__(self, boundary: re.Pattern[str], may_begin: str) -> None:
+    def __init__(self, boundary: re.Pattern[str]) -> None:
         self._boundary = boundary
-        self._may_begin = may_begin
-        self._whole: list[str] = []  # of the open piece, what holds no boundary
-        self._tail = ""  # behind that, what may be the beginning of one
+        self._open: list[str] = []  # the piece so far
+        self._context = ""  # stands for the match it ends with
 
     def feed(self, text: str) -> Iterator[str]:
-        text = self._tail + text
-        at = 0
+        at = len(self._context)
+        text, self._context = self._context + text, ""
         for match in self._boundary.finditer(text):
-            yield "".join((*self._whole, text[at : match.end()]))
-            self._whole, at = [], match.end()
-        settled = max(at, len(text.rstrip(self._may_begin)))
-        self._whole.append(text[at:settled])
-        self._tail = text[settled:]
+            kind, end = match.lastgroup, match.end()
+            if end == len(text) and kind != "line":
+                self._context = "".join(match.groups(""))
+            elif kind is not None:
+                yield "".join((*self._open, text[at:end]))
+                self._open, at = [], end
+        self._open.append(text[at:])
 
     def end(self) -> Iterator[str]:
-        held = "".join((*self._whole, self._tail))
-        self._whole, self._tail = [], ""
+        held = "".join(self._open)
+        self._open, self._context = [], ""
         if held:
             yield held
 
 
-class _ClusterCutter(Cutter):
+class ClusterCutter(Cutter):
+    """Cuts behind every cluster but the last, which may grow.
+
+    Whether it does, only the whole cluster says. So that one without an end is not
+    read anew at each delta, behind a long one as much text again is waited for.
+    """
+
+    _LONG: Final = 64  # characters; no cluster of ordinary text has as many
+
     def __init__(self, clusters: Callable[[str], list[str]]) -> None:
         self._clusters = clusters
-        self._held = ""
+        self._held: list[str] = []
+        self._length = 0
+        self._enough = 0
 
     def feed(self, text: str) -> Iterable[str]:
-        *whole, self._held = self._clusters(self._held + text) or [""]
+        self._held.append(text)
+        self._length += len(text)
+        return self._cut() if self._length >= self._enough else ()
+
+    def _cut(self) -> list[str]:
+        *whole, last = self._clusters("".join(self._held)) or [""]
+        self._held, self._length = [last], len(last)
+        self._enough = 2 * len(last) if len(last) > self._LONG else 0
         return whole
 
     def end(self) -> Iterator[str]:
-        held, self._held = self._held, ""
-        if held:
-            yield held
+        whole, last = self._cut(), "".join(self._held)
+        self._held, self._length, self._enough = [], 0, 0
+        yield from whole
+        if last:
+            yield last
 
 
 class StopCutter(Cutter):
@@ -201,6 +226,11 @@ class _Retext(Around[E, V]):
     """A dialect whose text deltas are cut anew."""
 
     def __init__(self, dialect: Dialect[E, V], cutter: Callable[[], Cutter]) -> None:
+        if isinstance(dialect, type):
+            name = dialect.__name__
+            raise TypeError(f"This takes a dialect, and {name} is a class: write {name}()")
+        if not isinstance(dialect, Dialect):
+            raise TypeError(f"This takes a dialect, and {dialect!r} is none")
         super().__init__(dialect)
         self._cutter = cutter
 
@@ -242,6 +272,8 @@ class _RetextReducer(Reducer[E, V], Generic[E, V]):
                 yield from self._deltas(
                     event.choice, self._cutter_of(event.choice).feed(event.text)
                 )
+            elif isinstance(event, Snapshot):
+                yield self._restart(event)
             else:
                 if isinstance(event, Finish):
                     yield from self._flush()
@@ -249,6 +281,21 @@ class _RetextReducer(Reducer[E, V], Generic[E, V]):
         if self._inner.ended is not None:
             yield from self._flush()
             self.ended = self._inner.ended
+
+    def _restart(self, snapshot: Snapshot) -> E:
+        """Begin anew with the snapshot's text, of which nothing is handed out again.
+
+        What is held back of it comes later, so the snapshot is without it. One that is
+        no message is the service's own, and stays; what it did to the text, the
+        dialect's value says.
+        """
+        given = isinstance(snapshot.value, Message)
+        message: Any = snapshot.value if given else self._inner.value
+        if isinstance(message, Message):
+            self._cutters, self._texts = {}, {}
+            for each in message.choices:
+                self._texts[each.index] = list(self._cutter_of(each.index).feed(each.text))
+        return cast(E, Snapshot(self._with_text(message)) if given else snapshot)
 
     def _cutter_of(self, choice: int) -> Cutter:
         if choice not in self._cutters:
