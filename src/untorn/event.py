@@ -106,7 +106,10 @@ class ToolCallDelta:
 
 @event
 class ToolCallDone:
-    """A tool call is finished, and may be run."""
+    """A tool call is finished: one that is yours to run may be run now.
+
+    Some services (Anthropic) also report the calls of tools that they run themselves.
+    """
 
     index: int
     call: ToolCall
@@ -165,7 +168,7 @@ class ToolCall:
     """A call as folded.
 
     `arguments` is the exact concatenation of its fragments. `finished`: its end
-    was seen, so it may be run. `valid`: it is finished and the arguments are
+    was seen, so it may be run, if it is yours to run. `valid`: it is finished and the arguments are
     JSON (none at all mean `{}`).
     """
 

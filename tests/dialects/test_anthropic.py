@@ -347,3 +347,45 @@ def test_no_payload_makes_an_internal_error(payloads: list[Any]) -> None:
     """Whatever stands in a field, the stream ends with a verdict of ours."""
     assert_no_internal_error(sse(*payloads), DIALECT)
     assert_no_internal_error(sse(*payloads), AnthropicMessages(eof="completes"))
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+@pytest.mark.parametrize(("arguments", "whole"), [("", False), ("{}", True)])
+def test_an_empty_call_of_a_truncated_message_is_not_whole(
+    reason: str, arguments: str, whole: bool
+) -> None:
+    """No arguments would mean `{}`, but the limit may have cut them off; also in a prefix."""
+    tool = opened(0, type="tool_use", id="t", name="w", input={})
+    growth = delta(0, "input_json", partial_json=arguments)
+    wire = sse(start(), tool, growth, closed(0), stopped(reason))
+    for sent in (
+        wire,
+        wire + sse(STOP),
+        sse(start(), tool, growth, stopped(reason), closed(0), STOP),
+    ):
+        events, outcome = read([sent], DIALECT)
+        (call,) = message_of(outcome).tool_calls
+        assert (call.finished, call.valid) == (whole, whole)
+        assert any(isinstance(event, ToolCallDone) for event in events)
+
+
+@pytest.mark.parametrize("data", ['[DONE]{"type":"error"}', "[DONE]zz", "[DONE] [DONE]"])
+def test_the_sentinel_is_the_whole_data(data: str) -> None:
+    """Data that only begins with it is no JSON; white space around it says nothing."""
+    head = sse(*HELLO, stopped("end_turn"))
+    dialect = AnthropicMessages(eof="completes")
+    _, outcome = read([head + f"data: {data}\n\n".encode()], dialect)
+    assert isinstance(outcome, Failed) and outcome.error.code == "invalid-json"
+    _, outcome = read([head + b"data:  [DONE] \n\n"], dialect)
+    assert isinstance(outcome, Completed)
+
+
+@pytest.mark.parametrize(
+    "data", ["gone", '"gone"', '{"message": "gone"}', '{"error": {"message": "gone"}}']
+)
+def test_an_error_event_keeps_its_words(data: str) -> None:
+    """The type of the event says that it is an error; its data may have any shape."""
+    _, outcome = read([sse(*HELLO) + f"event: error\ndata: {data}\n\n".encode()], DIALECT)
+    assert isinstance(outcome, Failed) and isinstance(outcome.error, ServiceError)
+    assert outcome.error.message == "gone"
+    assert outcome.partial.text == "Hi"

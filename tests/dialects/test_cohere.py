@@ -191,6 +191,19 @@ def test_halves_that_stay_alone_are_replaced() -> None:
     assert message_of(outcome).extra["tool_plan"] == "\ufffd"
 
 
+@pytest.mark.parametrize("last", [end(), "[DONE]", None])
+def test_halves_of_the_plan_find_each_other(last: Any) -> None:
+    """No piece that is handed out holds a half; the pieces are the plan that is kept."""
+    pieces = ("a\ud83d", "\ude42b", "\ud83d", "\ude42", "", "c\ud83d")
+    plan = [event("tool-plan-delta", tool_plan=piece) for piece in pieces]
+    events, outcome = read([sse(*plan, *([last] if last else []))], DIALECT)
+    told = [each.data for each in events if isinstance(each, Other)]
+    said = [each["delta"]["message"]["tool_plan"] for each in told]
+    assert said == ["a", "🙂b", "🙂", "", "c", "\ufffd"]
+    assert message_of(outcome).extra["tool_plan"] == "".join(said)
+    assert {each["type"] for each in told} == {"tool-plan-delta"}
+
+
 @pytest.mark.parametrize("payload", [[], "5", None, event("content-delta", "0")])  # type: ignore[arg-type]
 def test_a_payload_out_of_place_fails(payload: Any) -> None:
     """What is no object, or has no position, is a fault with a plain sentence."""

@@ -146,6 +146,29 @@ def test_only_true_is_done(done: Any) -> None:
     assert type(outcome).__name__ == "Interrupted"
 
 
+PULL = [{"status": "pulling"}, {"status": "layer", "total": 9, "completed": 4}]
+
+
+def test_a_model_is_pulled_when_the_status_is_success() -> None:
+    """The progress passes through; no prefix is Completed."""
+    wire = lines(*PULL, {"status": "success"})
+    events, outcome = read([wire], DIALECT)
+    assert isinstance(outcome, Completed) and outcome.marker == "success"
+    assert events[-2:] == [Other("status", "success"), Finish("success", "complete")]
+    assert_prefixes_are_torn(wire, DIALECT, iter(range(len(wire))))
+    assert_cuts_do_not_matter(wire, DIALECT)
+
+
+@pytest.mark.parametrize("line", [said(content="a"), {"response": ""}])
+def test_success_ends_no_answer(line: dict[str, Any]) -> None:
+    """An answer ends with `done`; a status on its lines or behind them proves nothing."""
+    for wire in (lines(line, {"status": "success"}), lines({**line, "status": "success"})):
+        _, outcome = read([wire], DIALECT)
+        assert type(outcome).__name__ == "Interrupted"
+    _, outcome = read([lines(*PULL, {"status": "success", "error": "no"})], DIALECT)
+    assert isinstance(outcome, Failed)
+
+
 @pytest.mark.parametrize("error", ["no", {"message": "no"}])
 def test_an_error_fails(error: Any) -> None:
     """Also beside `done`; what came before it stays."""

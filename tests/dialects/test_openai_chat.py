@@ -369,9 +369,36 @@ def test_a_call_of_an_answer_cut_short_is_never_done(reason: str) -> None:
     assert [(each.finished, each.valid) for each in outcome.value.tool_calls] == [(False, False)]
 
 
+@pytest.mark.parametrize("reason", [None, "max_tokens", "abort", "cancelled"])
+@pytest.mark.parametrize(
+    ("arguments", "whole"),
+    [
+        (None, 0),
+        ("", 0),
+        ("7", 0),
+        ('"a"', 0),
+        ("[]", 0),
+        ('{"a"', 0),
+        ("{}", 1),
+        (' {"a":1}\n', 1),
+    ],
+)
+def test_without_a_known_reason_only_a_whole_object_is_done(
+    reason: str | None, arguments: str | None, whole: int
+) -> None:
+    """An engine that fails may still send `[DONE]`; nothing can follow a closed object."""
+    wire = [calls(call(arguments, index=0, id="c", name="f")), chunk({}, reason=reason), DONE]
+    events, outcome = read(wire, OpenAIChat())
+    assert isinstance(outcome, Completed) and outcome.value.disposition == "unknown"
+    assert kinds(events).count("ToolCallDone") == whole
+    (found,) = outcome.value.tool_calls
+    assert (found.finished, found.valid) == (bool(whole), bool(whole))
+
+
 def test_empty_arguments_of_a_finished_call_are_valid() -> None:
     """They mean `{}`; text that is no JSON is a property of the call, not of the stream."""
-    wire = [calls(call(index=3, id="a", name="f"), call("{", index=9, id="b", name="g"))]
+    entries = call(index=3, id="a", name="f"), call("{", index=9, id="b", name="g")
+    wire = [calls(*entries, reason="tool_calls")]
     assert [(each.arguments, each.valid) for each in answer(*wire).tool_calls] == [
         ("", True),
         ("{", False),
@@ -413,7 +440,7 @@ def test_a_call_displaced_without_arguments_is_not_done() -> None:
     """Its id and name may have been the first pieces of others; arguments prove it a call."""
     wire = [
         calls(call(index=0, id="k_", name="put_")),
-        calls(call("{}", index=0, id="9", name="file")),
+        calls(call("{}", index=0, id="9", name="file"), reason="tool_calls"),
     ]
     assert [each.finished for each in answer(*wire).tool_calls] == [False, True]
     wire.append(calls(call("[]", index=0, id="k_")))
@@ -558,7 +585,7 @@ def test_what_carries_the_answer_must_have_its_type(payload: Any) -> None:
     fault = fault_of(data(payload), DONE)
     assert isinstance(fault, ProtocolViolation)
     assert fault.code == "protocol"
-    assert "in the place of" in str(fault)
+    assert "check that the dialect fits the service" in str(fault)
 
 
 def test_a_payload_that_is_no_json_fails_behind_what_came_before() -> None:

@@ -398,3 +398,35 @@ def test_a_value_does_not_change_behind_ones_back() -> None:
 def test_no_payload_makes_an_internal_error(payloads: list[Any]) -> None:
     """Whatever stands in a field, the stream ends with a verdict of ours."""
     assert_no_internal_error(sse(*payloads), DIALECT)
+
+
+def test_an_item_without_a_status_is_not_finished_by_an_incomplete_response() -> None:
+    """Only the status `completed` says that a call is whole where the response is not."""
+    for status, finished in ((None, False), ("", False), ("completed", True)):
+        item = function('{"a"', "x") | {"status": status}
+        if status is None:
+            del item["status"]
+        events, outcome = read([sse(ended(item, how="incomplete"))], DIALECT)
+        assert outcome.unwrap().tool_calls[0].finished is finished
+        assert any(isinstance(each, ToolCallDone) for each in events) is finished
+
+
+def test_a_call_that_ended_before_stays_finished_in_an_incomplete_response() -> None:
+    """Its own events said so, with or without a status."""
+    item = {key: value for key, value in function("{}", "x").items() if key != "status"}
+    wire = sse(event("output_item.done", item=item), ended(item, how="incomplete"))
+    events, outcome = read([wire], DIALECT)
+    assert outcome.unwrap().tool_calls[0].valid
+    assert len([each for each in events if isinstance(each, ToolCallDone)]) == 1
+
+
+@pytest.mark.parametrize("how", ["completed", "incomplete", "cancelled"])
+@pytest.mark.parametrize("status", ["failed", None])
+def test_an_error_in_the_last_response_fails(how: str, status: str | None) -> None:
+    """A service's error goes before its completion, whatever the event is called."""
+    last = ended(message("Hi"), how=how, error={"code": "server_error", "message": "no"})
+    last["response"]["status"] = status or how
+    _, outcome = read([sse(text("Hi"), last)], DIALECT)
+    assert isinstance(outcome, Failed) and isinstance(outcome.error, ServiceError)
+    assert (outcome.error.message, outcome.error.service_code) == ("no", "server_error")
+    assert outcome.partial.text == "Hi"

@@ -69,7 +69,10 @@ class AnthropicMessages(Dialect[ChatEvent, Message]):
 
     `ToolCallDone` comes at `content_block_stop`. A call whose block the service
     left open is finished at the marker if the `stop_reason` is `tool_use`, and
-    never otherwise. Tools the service runs itself (`server_tool_use`,
+    never otherwise. A call without arguments in a message that a limit truncates
+    may have had its arguments cut off: though its block was closed, and
+    `ToolCallDone` handed out, it is neither `finished` nor `valid` in the message.
+    Tools the service runs itself (`server_tool_use`,
     `mcp_tool_use`) are calls too; `extra["blocks"]` tells them apart.
 
     `extra`: `blocks` (all, in order, with signatures, citations, results; what
@@ -186,10 +189,17 @@ class _MessagesReducer(TypedReducer):
         if reason := string(of, "stop_reason"):
             self.choice.finish_reason = reason
             self.choice.disposition = _DISPOSITIONS.get(reason, "unknown")
+            self._doubt_empty_calls()
         counts = {name: count for name, count in mapping(of, "usage").items() if count is not None}
         if counts:
             self.fold.usage = {**(self.fold.usage or {}), **counts}
             yield UsageUpdate(self.fold.usage)
+
+    def _doubt_empty_calls(self) -> None:
+        """Take it back that calls are finished whose arguments a limit may have cut off."""
+        if self.choice.disposition == "truncated":
+            for call in self.choice.calls.values():
+                call.finished = call.finished and bool(call.arguments)
 
     def _on_message_stop(self, payload: Payload) -> Iterable[ChatEvent]:
         return self._complete("message_stop")
@@ -198,12 +208,14 @@ class _MessagesReducer(TypedReducer):
         if self.choice.finish_reason == "tool_use":
             for index in tuple(self._open):
                 yield from self._stop(index)
+        self._doubt_empty_calls()  # a block may have been closed behind the reason
         yield from self.fold.flush()
         self.complete(marker)
         yield self.fold.finish()
 
     def _on_error(self, payload: Payload) -> Iterable[ChatEvent]:
-        raise service_error(payload.get("error"), payload)
+        # Documented as an object of its own; some gateways send it flat.
+        raise service_error(payload.get("error") or payload, payload)
 
     # --- its blocks -----------------------------------------------------------
 

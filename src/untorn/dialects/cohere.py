@@ -20,7 +20,6 @@ from ..event import (
 )
 from ..limits import Limits
 from ..reduce import Dialect, Reducer
-from ..stage import Done, Ending
 from .message import CallFold, TextFold
 from .typed import Payload, TypedReducer, mapping, position, service_error, string
 
@@ -46,7 +45,8 @@ class CohereChat(Dialect[ChatEvent, Message]):
 
     `ToolCallDone` comes at `tool-call-end`. What the service says aloud before
     it calls tools is its `tool_plan`, which it keeps apart from its thinking: the
-    pieces pass through as `Other("tool-plan-delta", ...)`.
+    pieces pass through as `Other("tool-plan-delta", ...)`, halves of a character
+    put together.
 
     `extra`: `id`, `tool_plan`, `citations` (by their index), `logprobs`.
     """
@@ -85,9 +85,10 @@ class _CohereReducer(TypedReducer):
         }
         return {name: value for name, value in found.items() if value}
 
-    def end(self, ending: Ending) -> Iterable[ChatEvent]:
-        self._tool_plan.flush()
-        return super().end(ending)
+    def flush(self) -> Iterator[ChatEvent]:
+        if ready := self._tool_plan.flush():
+            yield _plan_delta({"type": "tool-plan-delta"}, ready)
+        yield from super().flush()
 
     def on_payload(self, kind: str, payload: Payload) -> Iterable[ChatEvent]:
         handler = self._handlers.get(kind)
@@ -120,8 +121,12 @@ class _CohereReducer(TypedReducer):
                 yield kind(ready)
 
     def _on_tool_plan(self, payload: Payload) -> Iterator[ChatEvent]:
-        self._tool_plan.add(string(_message(payload), "tool_plan"))
-        yield Other("tool-plan-delta", payload)
+        said = string(_message(payload), "tool_plan")
+        ready = self._tool_plan.add(said)
+        if ready == said:
+            yield Other("tool-plan-delta", payload)
+        elif ready:
+            yield _plan_delta(payload, ready)
 
     def _on_tool_call(self, payload: Payload) -> Iterator[ChatEvent]:
         index, said = position(payload, "index"), _call(payload)
@@ -150,7 +155,7 @@ class _CohereReducer(TypedReducer):
             raise service_error(error, payload, type=reason)
         if reason == "TOOL_CALL":
             yield from self.fold.finish_calls()
-        yield from self.end(Done("message-end", 0))
+        yield from self.flush()
         self.choice.disposition = _DISPOSITIONS.get(reason, "unknown")
         self.complete("message-end")
         yield self.fold.finish()
@@ -158,6 +163,13 @@ class _CohereReducer(TypedReducer):
 
 def _message(payload: Payload) -> Payload:
     return mapping(mapping(payload, "delta"), "message")
+
+
+def _plan_delta(payload: Payload, plan: str) -> Other:
+    """Return the event of a piece of the plan that is not what the service wrote."""
+    message = {**_message(payload), "tool_plan": plan}
+    delta = {**mapping(payload, "delta"), "message": message}
+    return Other("tool-plan-delta", {**payload, "delta": delta})
 
 
 def _call(payload: Payload) -> Payload:

@@ -1,7 +1,9 @@
-"""Ollama's `/api/chat` and `/api/generate`.
+"""Ollama's `/api/chat` and `/api/generate`; also `/api/pull` and `/api/create`.
 
 https://docs.ollama.com/api/streaming: NDJSON, one object per line. The object
-with `"done": true` is the last, and has the counts and times.
+with `"done": true` is the last, and has the counts and times. Pulling and
+creating a model tell their progress; the object with `"status": "success"` is
+the last (https://docs.ollama.com/api/pull).
 """
 
 from __future__ import annotations
@@ -43,17 +45,19 @@ _FOLDED: Final = frozenset(
 @final
 @dataclass(frozen=True, slots=True)
 class OllamaChat(Dialect[ChatEvent, Message]):
-    """Ollama's chat and generate streams.
+    """Ollama's chat and generate streams, and the progress of pull and create.
 
     Completes at the line with `"done": true` (marker `"done"`); the finish reason
-    is its `done_reason`. Fails at a line with `error`, which comes under HTTP 200
-    once a line was sent, and at one that is no JSON object. The end of the
-    transport is no end of the answer.
+    is its `done_reason`. Where no line has a `message` or `response`, completes at
+    the line with `"status": "success"` (marker and finish reason `"success"`).
+    Fails at a line with `error`, which comes under HTTP 200 once a line was sent,
+    and at one that is no JSON object. The end of the transport is no end of the
+    answer.
 
     Tool calls arrive whole, their arguments as an object, written here as JSON.
-    `usage` has the counts of tokens and `total_duration` (ns); `extra` the other
-    fields (`model`, `role`, `context`, `load_duration`, ...), `images` and
-    `logprobs`.
+    `usage` has the counts of tokens and `total_duration` (ns); `extra` all fields
+    beside the answer (`model`, `role`, `context`, `load_duration`, `status`, ...;
+    those of `usage` are among them), `images` and `logprobs`.
     """
 
     def framer(self, limits: Limits) -> Framer:
@@ -70,6 +74,7 @@ class _OllamaReducer(Reducer[ChatEvent, Message]):
         self._fold = MessageFold(value_bytes)
         self._choice = self._fold.choice()
         self._kept = Kept(self._fold.extra, self._fold.budget)
+        self._answers = False
 
     @property
     def value(self) -> Message:
@@ -81,6 +86,7 @@ class _OllamaReducer(Reducer[ChatEvent, Message]):
             raise ProtocolViolation(
                 "The line is JSON, but not an object; check that the service is Ollama"
             )
+        self._answers |= "message" in line or "response" in line
         yield from self._on_message(line, "response")
         yield from self._on_message(mapping(line, "message"), "content")
         yield from self._on_rest({**mapping(line, "message"), **line})
@@ -88,6 +94,8 @@ class _OllamaReducer(Reducer[ChatEvent, Message]):
             raise service_error(line["error"], line)
         if line.get("done") is True:
             yield from self._on_done(line)
+        elif line.get("status") == "success" and not self._answers:
+            yield from self._finish("success", "success", "complete")
 
     def end(self, ending: Ending) -> Iterable[ChatEvent]:
         return self._fold.flush()
@@ -118,14 +126,18 @@ class _OllamaReducer(Reducer[ChatEvent, Message]):
                 yield Other(name, value)
 
     def _on_done(self, line: Payload) -> Iterator[ChatEvent]:
-        yield from self._fold.flush()
         if usage := {name: line[name] for name in _USAGE if name in line}:
             self._fold.usage = usage
             yield UsageUpdate(usage)
-        choice = self._choice
-        choice.finish_reason = string(line, "done_reason") or None
-        choice.disposition = self._disposition(choice.finish_reason)
-        self.complete("done")
+        reason = string(line, "done_reason") or None
+        yield from self._finish("done", reason, self._disposition(reason))
+
+    def _finish(
+        self, marker: str, reason: str | None, disposition: Disposition
+    ) -> Iterator[ChatEvent]:
+        yield from self._fold.flush()
+        self._choice.finish_reason, self._choice.disposition = reason, disposition
+        self.complete(marker)
         yield self._fold.finish()
 
     def _disposition(self, reason: str | None) -> Disposition:

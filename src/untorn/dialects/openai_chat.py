@@ -20,15 +20,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from ..event import ChatEvent, Message, Other, UsageUpdate
-from ..faults import InvalidJson, ServiceError, StreamFault
+from ..faults import ServiceError, StreamFault
 from ..frame import SseFrame
 from ..limits import Limits
-from ..payload import parse_json
 from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
 from .message import Fields, MessageFold
 from .openai_choice import Answer, Json, misfit, objects
-from .typed import service_error, string
+from .typed import object_of, service_error, string
 
 __all__ = ["OpenAIChat"]
 
@@ -57,7 +56,9 @@ class OpenAIChat(Dialect[ChatEvent, Message]):
     `ToolCallDone` and `Finish` come with the completion and not with the finish
     reason, behind which services still send fragments, errors and other finish
     reasons. The calls of a choice that was cut short (`length`, `content_filter`) are
-    never finished, for what looks like no arguments may be arguments cut off.
+    never finished, for what looks like no arguments may be arguments cut off. Where no
+    finish reason came, or one that is not known, a call is finished only if its
+    arguments are a whole JSON object: nothing can follow one, so it is not cut off.
 
     `Message.extra`: `id`, `created`, `model`, `provider`, `service_tier` and
     `system_fingerprint`; and of each choice `annotations`, `audio`, `images`,
@@ -96,7 +97,7 @@ class _ChatReducer(Reducer[ChatEvent, Message]):
         # White space around it cannot mean anything else: it would be no JSON.
         if data.strip() == _SENTINEL:
             return self._finish(_SENTINEL)
-        return self._chunk(event, _payload(event, data))
+        return self._chunk(event, object_of(event, data))
 
     def end(self, ending: Ending) -> Iterable[ChatEvent]:
         reasons = [answer.fold.finish_reason for answer in self._answers.values()]
@@ -153,21 +154,6 @@ class _ChatReducer(Reducer[ChatEvent, Message]):
         if answer is None:
             answer = self._answers[index] = Answer(self._fold.choice(index))
         return answer
-
-
-def _payload(event: str, data: str) -> Json:
-    """Return the object of an event; raises `InvalidJson`, `ProtocolViolation`, `ServiceError`."""
-    try:
-        payload = parse_json(data)
-    except InvalidJson:
-        if event != "error":
-            raise
-        payload = data
-    if isinstance(payload, dict):
-        return payload
-    if event == "error":
-        raise service_error(payload, {"error": payload})
-    raise misfit("a payload", payload)
 
 
 def _name(event: str, payload: Json) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from ..event import ChatEvent, Disposition, ReasoningDelta, RefusalDelta, TextDelta
 from ..faults import ProtocolViolation
+from ..payload import is_json
 from .message import Budget, CallFold, ChoiceFold, Fields
 
 __all__ = ["Answer", "Json", "misfit", "objects"]
@@ -56,10 +57,15 @@ class Answer:
     def finish(self) -> Iterator[ChatEvent]:
         """The answer is complete: give up waiting, and finish the calls that are whole."""
         yield from self.fold.flush()
-        if self.fold.disposition not in ("truncated", "filtered"):
-            for call in self.fold.calls.values():
-                if call.arguments or call not in self._calls.displaced:
-                    yield from self.fold.finish_call(call)
+        for call in self.fold.calls.values():
+            if self._is_whole(call):
+                yield from self.fold.finish_call(call)
+
+    def _is_whole(self, call: CallFold) -> bool:
+        if self.fold.disposition in ("complete", "tool"):
+            return bool(call.arguments) or call not in self._calls.displaced
+        # Nobody says that the calls are whole; but nothing can follow a closed object.
+        return self.fold.disposition == "unknown" and _is_object(str(call.arguments))
 
     def _content(self, value: Any, _: Any = None) -> Iterator[ChatEvent]:
         if isinstance(value, list):  # Mistral
@@ -238,6 +244,10 @@ def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise misfit(what, value)
     return value
+
+
+def _is_object(arguments: str) -> bool:
+    return arguments.lstrip().startswith("{") and is_json(arguments)
 
 
 def _word(value: Any) -> str:

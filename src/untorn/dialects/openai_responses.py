@@ -78,9 +78,10 @@ class OpenAIResponses(Dialect[ChatEvent, Message]):
 
     Completes at `response.completed` or `response.incomplete` (the marker); the
     disposition says which, `finish_reason` is the status or the reason why it is
-    incomplete. Fails at `error` and `response.failed`. A response that was
-    cancelled is `Interrupted(CANCELLED)`. The end of the transport, and a
-    `[DONE]`, before the marker are interruptions.
+    incomplete. Fails at `error`, `response.failed`, and a response that ends with
+    the status `failed` or with an `error`, whatever its event says. A
+    response that was cancelled is `Interrupted(CANCELLED)`. The end of the
+    transport, and a `[DONE]`, before the marker are interruptions.
 
     Snapshots (`*.done` and the response at the end) make no event where they
     agree with the deltas. One that comes alone is handed out as deltas. One that
@@ -89,8 +90,10 @@ class OpenAIResponses(Dialect[ChatEvent, Message]):
 
     Summaries of reasoning are paragraphs: a blank line is put between two.
 
-    `ToolCallDone` comes at the end of a call's arguments. The input of a custom
-    tool is free text; look at `finished`, not at `valid`.
+    `ToolCallDone` comes at the end of a call's arguments. In an incomplete
+    response a call that did not end before is finished only if the status of its
+    item is `completed`. The input of a custom tool is free text; look at
+    `finished`, not at `valid`.
 
     `extra`: `response` (the latest, without `output`), `output` (the items, with
     encrypted reasoning and the tools the service ran), `annotations`,
@@ -233,12 +236,13 @@ class _ResponsesReducer(TypedReducer):
         call = self.choice.call(index, string(item, "call_id"), string(item, "name"))
         yield from self.choice.add_arguments(call, "")
 
-    def _settle_call(self, index: int, item: Payload) -> Iterator[ChatEvent]:
+    def _settle_call(self, index: int, item: Payload, ended: bool) -> Iterator[ChatEvent]:
         yield from self._open_call(index, item)
         call = self.choice.call(index)
         arguments = string(item, _CALL_FIELDS[string(item, "type")])
         yield from self._noted(self.choice.settle_arguments(call, arguments))
-        if item.get("status") not in ("in_progress", "incomplete"):
+        status = item.get("status")
+        if status == "completed" or (ended and status not in ("in_progress", "incomplete")):
             yield from self.choice.finish_call(call)
 
     # --- items ----------------------------------------------------------------
@@ -257,11 +261,11 @@ class _ResponsesReducer(TypedReducer):
         if string(item, "type") not in ("message", "reasoning", *_CALL_FIELDS):
             yield Other(kind, payload)
 
-    def _settle_item(self, index: int, item: Payload) -> Iterator[ChatEvent]:
-        """Take a snapshot of the item at `index`."""
+    def _settle_item(self, index: int, item: Payload, ended: bool = True) -> Iterator[ChatEvent]:
+        """Take a snapshot of the item at `index`; `ended`: it did, unless its status denies it."""
         self._keep(index, item)
         if string(item, "type") in _CALL_FIELDS:
-            yield from self._settle_call(index, item)
+            yield from self._settle_call(index, item, ended)
             return
         for name in ("summary", "content"):
             for within, part in enumerate(items(item, name)):
@@ -306,22 +310,25 @@ class _ResponsesReducer(TypedReducer):
         yield from self._on_response(kind, payload)
         response = mapping(payload, "response")
         status = string(response, "status") or kind.removeprefix("response.")
-        if "failed" in (status, kind.removeprefix("response.")):
-            raise service_error(response.get("error"), payload)
+        error = response.get("error")
+        if error is not None or "failed" in (status, kind.removeprefix("response.")):
+            raise service_error(error, payload)
         if status == "cancelled":
             yield from self.fold.flush()
             self.interrupt(Cause.CANCELLED)
             return
+        incomplete = "incomplete" in (status, kind.removeprefix("response."))
         output = items(response, "output")
         for index, item in zip(self._places(output), output, strict=True):
-            yield from self._settle_item(index, item)
-        yield from self._finish(kind, status, response)
-
-    def _finish(self, marker: str, status: str, response: Payload) -> Iterator[ChatEvent]:
-        choice = self.choice
-        incomplete = marker == "response.incomplete" or status == "incomplete"
+            yield from self._settle_item(index, item, ended=not incomplete)
         if not incomplete:
             yield from self.fold.finish_calls()
+        yield from self._finish(kind, status, response, incomplete)
+
+    def _finish(
+        self, marker: str, status: str, response: Payload, incomplete: bool
+    ) -> Iterator[ChatEvent]:
+        choice = self.choice
         yield from self.fold.flush()
         self._order()
         if self._replaced:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from ..event import ChatEvent, Message, Other
-from ..faults import ProtocolViolation, ServiceError
+from ..faults import InvalidJson, ProtocolViolation, ServiceError
 from ..frame import SseFrame
 from ..outcome import Cause
 from ..payload import parse_json
@@ -28,6 +28,7 @@ __all__ = [
     "identifier",
     "items",
     "mapping",
+    "object_of",
     "position",
     "service_error",
     "string",
@@ -60,8 +61,12 @@ class TypedReducer(Reducer[ChatEvent, Message]):
 
     def on_done(self) -> Iterable[ChatEvent]:
         """Return the events of a `[DONE]` that came before the marker: there will be no marker."""
-        yield from self.fold.flush()
+        yield from self.flush()
         self.interrupt(Cause.EOF)
+
+    def flush(self) -> Iterable[ChatEvent]:
+        """Return the events of what is held back: halves whose partner will not come."""
+        return self.fold.flush()
 
     @property
     def choice(self) -> ChoiceFold:
@@ -75,21 +80,17 @@ class TypedReducer(Reducer[ChatEvent, Message]):
         return self.fold.message()
 
     def feed(self, frame: SseFrame) -> Iterable[ChatEvent]:
-        """Parse the payload of a frame; raises `InvalidJson` and `ProtocolViolation`."""
+        """Parse the payload of a frame; raises what `object_of` does."""
         event, self._data, _, _ = frame
-        if self._data.startswith("[DONE]"):
+        # White space around it cannot mean anything else: it would be no JSON.
+        if self._data.strip() == "[DONE]":
             return self.on_done()
-        payload = parse_json(self._data)
-        if not isinstance(payload, dict):
-            raise ProtocolViolation(
-                f"The payload {_shown(payload)} is not a JSON object; "
-                "check that the dialect fits the service"
-            )
+        payload = object_of(event, self._data)
         return self.on_payload(string(payload, "type") or event, payload)
 
     def end(self, ending: Ending) -> Iterable[ChatEvent]:
         """Return what was held back."""
-        return self.fold.flush()
+        return self.flush()
 
     def is_keepalive(self, event: ChatEvent) -> bool:
         """Say whether `event` proves the transport and not progress."""
@@ -98,6 +99,28 @@ class TypedReducer(Reducer[ChatEvent, Message]):
     def charge(self) -> None:
         """Count the payload at hand as part of the value, for it is kept in `extra`."""
         self.fold.budget.spend(self._data)
+
+
+def object_of(event: str, data: str) -> Payload:
+    """Return the object that is the data of an event.
+
+    Raises `InvalidJson` and `ProtocolViolation`; `ServiceError` where the type of
+    the event is `error` and its data says why without being an object.
+    """
+    try:
+        payload = parse_json(data)
+    except InvalidJson:
+        if event != "error":
+            raise
+        payload = data
+    if isinstance(payload, dict):
+        return payload
+    if event == "error":
+        raise service_error(payload, {"error": payload})
+    raise ProtocolViolation(
+        f"The payload {_shown(payload)} is not a JSON object; "
+        "check that the dialect fits the service"
+    )
 
 
 def string(of: Payload, key: str) -> str:
