@@ -9,6 +9,7 @@ the other carries the events of the model's own wire, in base64.
 from __future__ import annotations
 
 from base64 import b64decode
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, final
@@ -103,9 +104,9 @@ class _MessageReducer(Reducer[ChatEvent, Message]):
         payload.pop(_PADDING, None)
         return self.on_event(name, payload)
 
+    @abstractmethod
     def on_event(self, name: str, payload: Payload) -> Iterable[ChatEvent]:
         """Return the events of one payload."""
-        raise NotImplementedError
 
 
 class _ConverseReducer(_MessageReducer):
