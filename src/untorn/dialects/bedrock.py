@@ -8,8 +8,8 @@ the other carries the events of the model's own wire, in base64.
 
 from __future__ import annotations
 
-from base64 import b64decode
 from abc import abstractmethod
+from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, final
