@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
+
+from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 import untorn
 import untorn.dialects
@@ -30,6 +33,9 @@ python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 maximum_signature_line_length = 88
 
+# What stands before a colon in the docstring of an attribute is no type.
+GoogleDocstring._parse_attribute_docstring = GoogleDocstring._consume_to_end
+
 # Names of other projects are not looked up: that would take the network.
 nitpick_ignore_regex = [("py:.*", r"(?!untorn\b).*"), ("py:.*", r"untorn\.\w+\.[EFV](_co)?")]
 
@@ -46,5 +52,15 @@ def _find_where_documented(app: Any, env: Any, node: Any, content: Any) -> Any:
     return None
 
 
+def _drop_what_typing_says(
+    app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """Leave out the docstring of `Union`, `list` and the like, which an alias without one has."""
+    borrowed = {inspect.getdoc(type(thing)), inspect.getdoc(get_origin(thing))}
+    if what == "data" and "\n".join(lines).strip() in borrowed:
+        lines.clear()
+
+
 def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", _drop_what_typing_says, priority=1)
     app.connect("missing-reference", _find_where_documented)

@@ -2,8 +2,9 @@
 
     python examples/first_whole_answer.py http://127.0.0.1:8000/ http://127.0.0.1:8001/
 
-An answer that was cut is no answer, however early it came; the services that are still
-talking when one has finished are cut off, and their connections closed.
+An answer that was cut is no answer, however early it came, and neither is a service that
+cannot be reached or sends an error page. The services that are still talking when one has
+finished are cut off, and their connections closed.
 """
 
 import sys
@@ -19,10 +20,9 @@ async def first_whole_answer(urls: list[str]) -> str | None:
     answers: list[str] = []
 
     async def ask(url: str) -> None:
-        async with client.stream("GET", url) as response:
-            outcome = await collect(response, TextSse(sentinel="[DONE]"))
-        if isinstance(outcome, Completed):
-            answers.append(outcome.value)
+        answer = await whole_answer(client, url)
+        if answer is not None:
+            answers.append(answer)
             tasks.cancel_scope.cancel()
 
     async with httpx2.AsyncClient() as client, anyio.create_task_group() as tasks:
@@ -31,5 +31,18 @@ async def first_whole_answer(urls: list[str]) -> str | None:
     return answers[0] if answers else None
 
 
+async def whole_answer(client: httpx2.AsyncClient, url: str) -> str | None:
+    try:
+        async with client.stream("GET", url) as response:
+            response.raise_for_status()
+            outcome = await collect(response, TextSse(sentinel="[DONE]"))
+    except httpx2.HTTPError as error:
+        print(f"{url}: {error}", file=sys.stderr)
+        return None
+    return outcome.value if isinstance(outcome, Completed) else None
+
+
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: first_whole_answer.py URL...")
     print(anyio.run(first_whole_answer, sys.argv[1:]))

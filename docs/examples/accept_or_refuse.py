@@ -10,11 +10,11 @@ async def cut() -> AsyncIterator[bytes]:
 
 
 async def refuse() -> str:
-    return (await collect(cut(), TextSse())).unwrap()
+    return (await collect(cut(), TextSse(sentinel="[DONE]"))).unwrap()
 
 
 async def accept() -> str:
-    async with open_stream(cut(), TextSse()) as stream:
+    async with open_stream(cut(), TextSse(sentinel="[DONE]")) as stream:
         async for event in stream.events():
             print("shown:", event.text)
     print("outcome:", type(stream.outcome).__name__)

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from untorn import Dialect, JsonReducer, Limits, ServiceError, parse
+from untorn.ndjson import LineFramer
 
 
 @dataclass(frozen=True)
@@ -22,15 +23,22 @@ class _Moves(JsonReducer[Move, list[Move]]):
         return list(self._moves)
 
     def on_json(self, data: Any) -> Iterable[Move]:
-        if "error" in data:
-            raise ServiceError(data["error"], raw=data)
-        self._moves.append(Move(data["piece"], data["to"]))
-        yield self._moves[-1]
+        match data:
+            case {"error": str(message)}:
+                raise ServiceError(message, raw=data)
+            case {"piece": str(piece), "to": str(to)}:
+                self._moves.append(Move(piece, to))
+                yield self._moves[-1]
 
 
 class Chess(Dialect[Move, list[Move]]):
     def reducer(self, limits: Limits) -> _Moves:
         return _Moves()
+
+
+class ChessLines(Chess):
+    def framer(self, limits: Limits) -> LineFramer:
+        return LineFramer(limits.frame_bytes)
 
 
 WIRE = b'data: {"piece": "pawn", "to": "e4"}\n\ndata: [GAME OVER]\n\n'
@@ -46,3 +54,6 @@ print(cut.outcome)
 failed = parse([b'data: {"error": "illegal move"}\n\n'], Chess())
 print(list(failed.events()))
 print(failed.outcome)
+
+lines = parse([b'{"piece": "knight", "to": "f3"}\n{"clock": 290}\n[GAME OVER]\n'], ChessLines())
+print(list(lines))
