@@ -57,8 +57,11 @@ nox.options.reuse_venv = "yes"
 
 
 def pytest_arguments(session: nox.Session) -> list[str]:
-    """Return the arguments given, or a worker for each core."""
-    return list(session.posargs) or ["-n", "auto"]
+    """Return the arguments given, or a worker for each core.
+
+    A test that hangs fails, and does not take the run with it.
+    """
+    return ["--timeout=300", *(session.posargs or ["-n", "auto"])]
 
 
 @nox.session(python=PYTHONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -191,8 +191,8 @@ class _Session:
 def _counting(read: Parse, name: str, size: int) -> Iterator[Callable[[Chunks], Any]]:
     """Show a progress bar, on a terminal, and yield a parser that moves it on."""
     console = console_on(sys.stderr)
-    progress = Progress(console=console, transient=True, disable=not console.is_terminal)
-    with progress:
+    progress = Progress(console=console, transient=True)
+    with progress if console.is_terminal else nullcontext():
         task = progress.add_task(name, total=size)
 
         def counted(chunks: Chunks) -> Any:

@@ -6,6 +6,7 @@ import json
 import platform
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -137,7 +138,8 @@ def _client(name: str, wire: ChatWire) -> Client:
 
 def _reports(clients: dict[str, Client], backends: tuple[str, ...]) -> Iterator[Report]:
     console = console_on(sys.stderr)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+    progress = Progress(console=console, transient=True)
+    with progress if console.is_terminal else nullcontext():
         task = progress.add_task("", total=len(clients) * len(backends))
         for name, client in clients.items():
             for backend in backends:
