@@ -14,6 +14,7 @@ from untorn.testing import Ending
 from untorn.testing.chat_wires import ANTHROPIC, CHAT_WIRES, OPENAI_CHAT, ChatWire, Torn
 from untorn.testing.clients import CLIENTS
 from untorn.testing.verdict import (
+    AMPLE,
     BAD_TRIALS,
     CONTROL,
     QUIET,
@@ -48,10 +49,14 @@ def judged(name: str, backend: str = "asyncio") -> list[Judgement]:
     return anyio.run(judgements, client.make(), client.wire, backend=backend)
 
 
+NEVER_END = [functions.waits, functions.waits_and_swallows, functions.waits_in_its_thread]
+
+
 def judged_own(function: Any, backend: str = "asyncio") -> list[Judgement]:
-    """Run a function of ours, with little patience."""
+    """Run a function of ours, with little patience where nothing comes."""
     read = client_of(function)
-    run = partial(judgements, read, OPENAI_CHAT, ample=BRIEF, short=BRIEF)
+    ample = BRIEF if function in NEVER_END else AMPLE
+    run = partial(judgements, read, OPENAI_CHAT, ample=ample, short=BRIEF)
     return anyio.run(run, backend=backend)
 
 
@@ -92,11 +97,7 @@ def test_who_swallows_everything_takes_it_for_success(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(
-    "function",
-    [functions.waits, functions.waits_and_swallows, functions.waits_in_its_thread],
-    ids=lambda function: function.__name__,
-)
+@pytest.mark.parametrize("function", NEVER_END, ids=lambda function: function.__name__)
 def test_who_waits_for_ever_hangs(function: Any, backend: str) -> None:
     """Whatever it makes of being cancelled; the run is over when the patience is."""
     found = judged_own(function, backend)
