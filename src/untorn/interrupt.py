@@ -28,8 +28,10 @@ CLOSE_SECONDS: Final = 1.0
 class Interruptible(Protocol):
     """A block that can be left from outside; what `anyio.CancelScope` can do of it."""
 
-    deadline: float
-
+    @property
+    def deadline(self) -> float: ...
+    @deadline.setter
+    def deadline(self, value: float) -> None: ...
     @property
     def cancel_called(self) -> bool: ...
     @property
@@ -68,13 +70,13 @@ class _Once:
         return self._deadline
 
     @deadline.setter
-    def deadline(self, when: float) -> None:
-        self._deadline = when
+    def deadline(self, value: float) -> None:
+        self._deadline = value
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if when < math.inf and self._task is not None and not self.cancel_called:
-            self._timer = self._loop.call_at(when, self.cancel)
+        if value < math.inf and self._task is not None and not self.cancel_called:
+            self._timer = self._loop.call_at(value, self.cancel)
 
     def cancel(self) -> None:
         """Cancel the task if it is in the block; if it is not yet, as soon as it enters."""
