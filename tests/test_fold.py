@@ -14,6 +14,7 @@ from untorn import (
     Failed,
     Interrupted,
     Limits,
+    ProtocolViolation,
     Reducer,
     ServerSentEvent,
     StageError,
@@ -329,3 +330,38 @@ def test_what_cannot_be_parsed_is_refused_with_a_sentence() -> None:
 
     with pytest.raises(TypeError, match=r"there is open_stream\(\)"):
         parse(chunks(), Sse())  # type: ignore[arg-type]
+
+
+class EndsBadly(Reducer[int, int]):
+    """Raises where the input ends."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    @property
+    def value(self) -> int:
+        return 7
+
+    def feed(self, frame: Any) -> Iterable[int]:
+        return (1,)
+
+    def end(self, ending: Any) -> Iterable[int]:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyError("x"), "stage-error"), (ProtocolViolation("no"), "protocol")]
+)
+def test_what_a_reducer_raises_at_the_end_fails_the_stream(error: Exception, code: str) -> None:
+    """A fault of its own, or a bug; the events before it are out, the offset is the end's."""
+
+    class Bad(Dialect[int, int]):
+        def reducer(self, limits: Limits) -> Reducer[int, int]:
+            return EndsBadly(error)
+
+    parsed = parse([A], Bad())
+    assert list(parsed.events()) == [1]
+    assert isinstance(parsed.outcome, Failed)
+    assert parsed.outcome.error.code == code
+    assert parsed.outcome.error.offset == len(A)
+    assert parsed.outcome.partial == 7
