@@ -127,7 +127,8 @@ def test_a_reader_that_collects_is_not_prompt(tmp_path: Path) -> None:
     shutil.copyfile(PAGES / "tutorial" / "test_4.py", tmp_path / "test_reader.py")
     status, said = run([*PYTEST, "-k", "test_it_reads and not whatever"], tmp_path)
     assert status == 1
-    assert said.count("The events handed out before the next byte are not those") == 2
+    # Where CI is set, pytest says it a second time for each, in its summary.
+    assert said.count("The events handed out before the next byte are not those") in (2, 4)
 
 
 LINE_END = re.compile("\r\n|\n|\r")
