@@ -26,7 +26,7 @@ FLOORS = [
     for name in line.split(", ")
 ]
 WINGS = {"testing", "http", "relay", "cli", "pytest_plugin", "__main__"}
-ON_ANYIO = {"stream", "flow", "clock", "interrupt", "source"}
+ON_ANYIO = {"broadcast", "stream", "flow", "clock", "interrupt", "source"}
 # What an extra brings is imported where it is used.
 OPTIONAL = {"retext": {"regex"}, "payload": {"jiter"}}
 
