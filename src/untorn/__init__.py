@@ -4,6 +4,7 @@ socket bytes -> text -> frames -> events -> outcome
          decoder   framer   reducer    consumer
 """
 
+from .broadcast import Broadcast, EventsDropped, Reader, ReaderEvicted, broadcast, tee
 from .event import (
     ChatEvent,
     Choice,
@@ -51,6 +52,7 @@ from .stream import EventStream, collect, open_stream
 
 __all__ = [
     "Boundary",
+    "Broadcast",
     "Cause",
     "ChatEvent",
     "Choice",
@@ -59,6 +61,7 @@ __all__ = [
     "Dialect",
     "Disposition",
     "EventStream",
+    "EventsDropped",
     "Failed",
     "Finish",
     "Interrupted",
@@ -74,6 +77,8 @@ __all__ = [
     "Parse",
     "Position",
     "ProtocolViolation",
+    "Reader",
+    "ReaderEvicted",
     "ReasoningDelta",
     "Reducer",
     "RefusalDelta",
@@ -92,7 +97,9 @@ __all__ = [
     "ToolCallDone",
     "UnexpectedResponse",
     "UsageUpdate",
+    "broadcast",
     "collect",
     "open_stream",
     "parse",
+    "tee",
 ]

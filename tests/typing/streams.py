@@ -87,3 +87,36 @@ class Counted(Dialect[str, int]):
 def a_dialect_is_covariant(dialect: Counted) -> Dialect[object, object]:
     assert_type(untorn.parse([b""], dialect), Parse[str, int])
     return dialect
+
+
+async def readers_know_what_the_stream_knows() -> None:
+    async with untorn.open_stream(chunks(), TextSse()) as stream:
+        shared = untorn.broadcast(stream, slow="evict", capacity=4)
+        assert_type(shared, untorn.Broadcast[TextDelta, str])
+        async with shared.subscribe(slow="block") as reader:
+            assert_type(reader, untorn.Reader[TextDelta, str])
+            async for event in reader:
+                assert_type(event, TextDelta)
+            async for event in reader.events():
+                assert_type(event, TextDelta)
+            assert_type(await reader.receive(), TextDelta)
+            assert_type(reader.value, str)
+            assert_type(reader.outcome, Outcome[str] | None)
+            assert_type(reader.dropped, int)
+        readers = untorn.tee(stream, 2)
+        assert_type(readers, tuple[untorn.Reader[TextDelta, str], ...])
+        assert_type(untorn.tee(readers[0], 2), tuple[untorn.Reader[TextDelta, str], ...])
+
+
+class Numbers:
+    """What is enough to be shared."""
+
+    outcome: Outcome[str] | None = None
+    value = ""
+
+    async def receive(self) -> int:
+        return 0
+
+
+def what_is_like_a_stream_can_be_shared() -> None:
+    assert_type(untorn.broadcast(Numbers()), untorn.Broadcast[int, str])

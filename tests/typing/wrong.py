@@ -76,3 +76,12 @@ async def a_stream_is_entered_first() -> None:
 async def and_entered_asynchronously() -> None:
     with untorn.open_stream(chunks(), TextSse()):  # type: ignore[attr-defined]
         pass
+
+
+async def a_policy_is_one_of_three() -> None:
+    async with untorn.open_stream(chunks(), TextSse()) as stream:
+        untorn.tee(stream, 2, slow="drop")  # type: ignore[arg-type]
+
+
+def what_is_not_entered_is_not_shared() -> None:
+    untorn.broadcast(untorn.open_stream(chunks(), TextSse()))  # type: ignore[arg-type]
