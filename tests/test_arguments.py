@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import untorn
-from untorn import Completed, ToolCallDelta, ToolCallDone
+from untorn import Completed, Other, ToolCallDelta, ToolCallDone
 from untorn.arguments import ToolArguments, growing_arguments
+from untorn.dialects import AnthropicMessages
 from untorn.dialects.openai_chat import OpenAIChat
 
 
@@ -91,3 +92,14 @@ def test_the_dialect_is_otherwise_the_same() -> None:
     assert isinstance(plain.outcome, Completed) and isinstance(grown.outcome, Completed)
     assert grown.outcome.value == plain.outcome.value
     assert grown.outcome.marker == plain.outcome.marker
+
+
+def test_a_ping_is_still_a_keepalive() -> None:
+    """What the dialect inside says of its events holds; arguments that grow are progress."""
+    dialect = growing_arguments(AnthropicMessages())
+    reducer = dialect.reducer(dialect.limits)
+    assert reducer.is_keepalive(Other("ping", {}))
+    assert not reducer.is_keepalive(Other("signature_delta", {}))
+    wire = chunk(0, "{", "f").encode()
+    (grown,) = list(untorn.parse([wire], growing_arguments(OpenAIChat())).events())[1:]
+    assert isinstance(grown, ToolArguments) and not reducer.is_keepalive(grown)

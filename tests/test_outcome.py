@@ -73,6 +73,17 @@ def test_raise_for_raises_what_unwrap_does() -> None:
         assert raised.value.outcome is outcome
 
 
+def test_an_error_of_one_s_own_knows_its_outcome() -> None:
+    """Whoever raises a bad end as something of theirs is read as ours are."""
+
+    class Lost(StreamError):
+        pass
+
+    for outcome in (FAILED, INTERRUPTED):
+        assert Lost(outcome).outcome is outcome
+        assert pickle.loads(pickle.dumps(StreamError(outcome))).outcome.position == outcome.position
+
+
 @pytest.mark.parametrize("events", [0, 1])
 def test_a_retry_is_safe_while_no_event_is_out(events: int) -> None:
     """Whatever the end."""

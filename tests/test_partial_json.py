@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from untorn.partial_json import PartialJson, Path
@@ -41,6 +41,7 @@ def look_up(value: Any, path: Path) -> Any:
 
 
 @given(value=JSON, ascii=st.booleans(), indent=st.sampled_from([None, 1]), at=st.integers(0, 200))
+@example(value={"a\n": ["é", {}], "b": 1}, ascii=True, indent=1, at=9)
 def test_it_ends_with_the_value(value: Any, ascii: bool, indent: int | None, at: int) -> None:
     """Whole, cut in two and character by character: the value, and every path closed once."""
     text = json.dumps(value, ensure_ascii=ascii, indent=indent)
@@ -62,6 +63,19 @@ def test_what_is_closed_does_not_change(value: Any, at: int) -> None:
     assert not partial.malformed
     for path in closed:
         assert look_up(partial.value, path) == look_up(value, path)
+
+
+@given(value=JSON)
+@example(value=["ab", {"c": "de"}, ["f", ""]])
+def test_asking_early_changes_nothing(value: Any) -> None:
+    """Asked at each character, it shows what a reader does that nobody has asked before."""
+    text = json.dumps(value)
+    asked = PartialJson()
+    for end in range(1, len(text) + 1):
+        asked.feed(text[end - 1 : end])
+        fresh = PartialJson()
+        fresh.feed(text[:end])
+        assert asked.value == fresh.value
 
 
 @pytest.mark.parametrize(

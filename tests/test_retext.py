@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import untorn
-from untorn import Completed, Interrupted, Message, Snapshot, TextDelta
-from untorn.dialects import AiSdkUi, OpenAIAssistants, OpenAIResponses, Sse, TextSse
+from untorn import Completed, Interrupted, Message, Other, Snapshot, TextDelta
+from untorn.dialects import (
+    AiSdkUi,
+    AnthropicMessages,
+    OpenAIAssistants,
+    OpenAIResponses,
+    Sse,
+    TextSse,
+)
 from untorn.retext import (
     GRAPHEME,
     LINE,
@@ -103,6 +111,8 @@ def reference_stop(text: str, phrases: list[str]) -> str:
     phrases=st.lists(st.text("ab#", min_size=1, max_size=4), max_size=3),
     at=st.lists(st.integers(0, 30), max_size=8),
 )
+@example(text="a#b#", phrases=["##", "b"], at=[])
+@example(text="a#", phrases=["##"], at=[])
 def test_a_stop_phrase_ends_the_text(text: str, phrases: list[str], at: list[int]) -> None:
     """The text ends before the phrase that is whole first, however it was cut."""
     expected = reference_stop(text, phrases)
@@ -324,6 +334,64 @@ def test_a_snapshot_of_the_services_own_counts_too() -> None:
     events, value = chat(by_word(OpenAIAssistants()), payloads)
     assert value.text == "right words"
     assert payloads[1] in [event.value for event in events if isinstance(event, Snapshot)]
+
+
+class Replacing(untorn.Reducer[Any, Any]):
+    """A text that grows, and that `=` before a frame replaces; in a dialect of one's own."""
+
+    def __init__(self, made: Callable[[str], Any]) -> None:
+        self._made = made
+        self._text = ""
+
+    @property
+    def value(self) -> Any:
+        return self._made(self._text)
+
+    def feed(self, frame: Any) -> list[Any]:
+        said = frame[1].removeprefix("=")
+        self._text = said if said != frame[1] else self._text + said
+        return [TextDelta(said) if said == frame[1] else Snapshot(self.value)]
+
+
+class ReplacingSse(untorn.Dialect[Any, Any]):
+    def __init__(self, made: Callable[[str], Any]) -> None:
+        self._made = made
+
+    def reducer(self, limits: untorn.Limits) -> Replacing:
+        return Replacing(self._made)
+
+
+def test_a_value_that_is_a_text_is_replaced_as_one() -> None:
+    """What was held back is dropped, and what the snapshot ends with is held back in turn."""
+    deltas = wire(["wrong wor", "=right wor", "ds"], sentinel=False)
+    stream = untorn.parse([deltas], by_word(ReplacingSse(str)))
+    shown = [TextDelta("wrong "), Snapshot("right "), TextDelta("words")]
+    assert list(stream.events()) == shown
+    assert stream.value == "right words"
+
+
+@pytest.mark.parametrize("wrap", CUTTERS)
+def test_a_snapshot_without_a_text_passes(wrap: Wrap) -> None:
+    """Where the value is neither a message nor a text, none of the text was taken back."""
+    stream = untorn.parse([wire(["a", "=bc"], sentinel=False)], wrap(ReplacingSse(len)))
+    assert list(stream.events()) == [Snapshot(2), TextDelta("a")]
+    assert stream.value == 2
+
+
+@pytest.mark.parametrize("wrap", CUTTERS)
+def test_a_ping_is_still_a_keepalive(wrap: Wrap) -> None:
+    """Which events are none of progress is for the dialect inside to say."""
+    dialect = wrap(AnthropicMessages())
+    reducer = dialect.reducer(dialect.limits)
+    assert reducer.is_keepalive(Other("ping", {}))
+    assert not reducer.is_keepalive(TextDelta("ping"))
+
+
+def test_graphemes_without_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sentence says what to install, when the dialect is made and not in the stream."""
+    monkeypatch.setitem(sys.modules, "regex", None)
+    with pytest.raises(ImportError, match=r"needs regex: pip install 'untorn\[text\]'"):
+        by_grapheme(TextSse())
 
 
 def test_what_is_no_dialect_is_refused() -> None:

@@ -248,10 +248,7 @@ class _RetextReducer(Reducer[E, V], Generic[E, V]):
     @property
     def value(self) -> V:
         """The dialect's value, with the text that was handed out."""
-        value = self._inner.value
-        if isinstance(value, str):
-            return cast(V, self._text(0))
-        return cast(V, self._with_text(value)) if isinstance(value, Message) else value
+        return cast(V, self._shown(self._inner.value))
 
     def feed(self, frame: Any) -> Iterator[E]:
         """Cut the text deltas among the events of `frame`."""
@@ -285,17 +282,19 @@ class _RetextReducer(Reducer[E, V], Generic[E, V]):
     def _restart(self, snapshot: Snapshot) -> E:
         """Begin anew with the snapshot's text, of which nothing is handed out again.
 
-        What is held back of it comes later, so the snapshot is without it. One that is
-        no message is the service's own, and stays; what it did to the text, the
-        dialect's value says.
+        What is held back of it comes later, so the snapshot is without it. One of another
+        kind than the dialect's value is the service's own, and stays; what it did to the
+        text, the value says.
         """
-        given = isinstance(snapshot.value, Message)
-        message: Any = snapshot.value if given else self._inner.value
-        if isinstance(message, Message):
+        folded: Any = self._inner.value
+        given = type(snapshot.value) is type(folded)
+        whole = snapshot.value if given else folded
+        texts = _texts(whole)
+        if texts is not None:
             self._cutters, self._texts = {}, {}
-            for each in message.choices:
-                self._texts[each.index] = list(self._cutter_of(each.index).feed(each.text))
-        return cast(E, Snapshot(self._with_text(message)) if given else snapshot)
+            for choice, text in texts.items():
+                self._texts[choice] = list(self._cutter_of(choice).feed(text))
+        return cast(E, Snapshot(self._shown(whole)) if given else snapshot)
 
     def _cutter_of(self, choice: int) -> Cutter:
         if choice not in self._cutters:
@@ -314,6 +313,18 @@ class _RetextReducer(Reducer[E, V], Generic[E, V]):
     def _text(self, choice: int) -> str:
         return "".join(self._texts.get(choice, ()))
 
-    def _with_text(self, message: Message) -> Message:
-        choices = tuple(replace(each, text=self._text(each.index)) for each in message.choices)
-        return replace(message, text=self._text(0), choices=choices)
+    def _shown(self, value: Any) -> Any:
+        """Return a value with the text that was handed out, if it has a text."""
+        if isinstance(value, str):
+            return self._text(0)
+        if not isinstance(value, Message):
+            return value
+        choices = tuple(replace(each, text=self._text(each.index)) for each in value.choices)
+        return replace(value, text=self._text(0), choices=choices)
+
+
+def _texts(value: Any) -> dict[int, str] | None:
+    """Return the text of each choice; `None` where the value has no text."""
+    if isinstance(value, Message):
+        return {each.index: each.text for each in value.choices}
+    return {0: value} if isinstance(value, str) else None

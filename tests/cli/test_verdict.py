@@ -1,11 +1,13 @@
 """`untorn verdict`: untorn notices every bad ending at every cut, and the tool can tell."""
 
+import io
 import json
 from functools import partial
 from typing import Any
 
 import anyio
 import pytest
+from rich.text import Text
 
 from untorn import Boundary, Completed, Interrupted, parse
 from untorn.cli import verdict as verdict_module
@@ -18,6 +20,7 @@ from untorn.testing.verdict import (
     BAD_TRIALS,
     CONTROL,
     QUIET,
+    SHORT,
     Judgement,
     Patience,
     Trial,
@@ -35,18 +38,21 @@ from .commands import BACKENDS, invoke, objects
 pytestmark = pytest.mark.filterwarnings("ignore:.*Async generator:ResourceWarning")
 
 BRIEF = Patience(timeout=0.1, wait=0.4)
+LONG = Patience(timeout=0.5, wait=60.0)
+"""For those that never hang: a busy machine is late, and that is not theirs."""
 DIALECTS: dict[ChatWire, Any] = {
     OPENAI_CHAT: OpenAIChat(done="required"),
     ANTHROPIC: AnthropicMessages(),
 }
 
 
-def judged(name: str, backend: str = "asyncio") -> list[Judgement]:
+def judged(name: str, backend: str = "asyncio", short: Patience = LONG) -> list[Judgement]:
     """Run a client that has a name."""
     client = CLIENTS[name]
     if client.missing:
         pytest.skip(f"{' and '.join(client.missing)} not installed: {name} cannot be judged")
-    return anyio.run(judgements, client.make(), client.wire, backend=backend)
+    run = partial(judgements, client.make(), client.wire, short=short)
+    return anyio.run(run, backend=backend)
 
 
 NEVER_END = [functions.waits, functions.waits_and_swallows, functions.waits_in_its_thread]
@@ -81,7 +87,7 @@ def test_a_weak_marker_is_weak() -> None:
 @pytest.mark.parametrize("name", [name for name in CLIENTS if not name.startswith("untorn")])
 def test_every_client_takes_the_whole_answer_for_a_success(name: str) -> None:
     """So the tool reads each as it wants to be read; and a reset escapes nobody."""
-    control, *rest = judged(name)
+    control, *rest = judged(name, short=SHORT)
     assert control.is_right, control.error
     assert all(item.is_right for item in rest if item.trial.ending is Ending.RESET)
 
@@ -104,9 +110,11 @@ def test_who_waits_for_ever_hangs(function: Any, backend: str) -> None:
     assert {item.verdict for item in found} == {Verdict.HANGS}
 
 
-def test_who_refuses_everything_fails_the_control() -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [functions.refuses, functions.refuses_in_its_thread])
+def test_who_refuses_everything_fails_the_control(function: Any, backend: str) -> None:
     """Noticing all is no merit then; the error is its first line."""
-    control, *rest = judged_own(functions.refuses)
+    control, *rest = judged_own(function, backend)
     assert (control.verdict, control.error) == (Verdict.NOTICED, "ValueError: No.")
     assert not control.is_right and unnoticed(rest) == []
 
@@ -155,6 +163,28 @@ def test_the_table_is_plain_and_says_what_was_measured(told: dict[Trial, Verdict
     assert second.split() == ["frame", *["noticed"] * 2, "hangs", *["noticed"] * 3]
     assert empty == "" and "The control" in notes[0]
     assert notes[-1].startswith("Measured on asyncio and trio with untorn 0.1.0, httpx2 ")
+
+
+class Terminal(io.StringIO):
+    """A terminal, as wide as the environment says."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stream", "widest"), [(Terminal, 60), (io.StringIO, 250)])
+def test_the_table_fits_a_terminal(
+    stream: type[io.StringIO], widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There it is as wide as the window; elsewhere a row is a line, for the next program."""
+    monkeypatch.setattr("sys.stdout", out := stream())
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")  # a dumb one is taken to be 80 wide
+    found = tuple(Judgement(trial, Verdict.NOTICED) for trial in (CONTROL, *BAD_TRIALS))
+    verdict_module._write_text([verdict_module.Report("mine", "", "", ("trio",), found)])
+    table, _ = Text.from_ansi(out.getvalue()).plain.split("\n\n", 1)
+    assert max(map(len, table.splitlines())) <= widest
+    assert (len(table.splitlines()) == 2) is (stream is io.StringIO)
 
 
 def test_the_table_in_markdown(told: dict[Trial, Verdict]) -> None:

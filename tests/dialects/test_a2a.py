@@ -174,6 +174,13 @@ def test_the_end_is_the_last_event() -> None:
     assert events == [Finish(None, "complete")]
 
 
+def test_the_envelope_alone_says_nothing() -> None:
+    """The names of JSON-RPC are no events; a response without a result ends nothing."""
+    events, outcome = read([sse({"jsonrpc": "2.0", "id": 7}, artifact("a"))], DIALECT)
+    assert [type(each) for each in events] == [Other, TextDelta]
+    assert isinstance(outcome, Interrupted)
+
+
 def test_a_task_is_a_snapshot() -> None:
     """It takes the place of all that was folded, and may be the end by itself."""
     task = {

@@ -314,6 +314,14 @@ def test_the_fault_names_the_part() -> None:
     assert isinstance(outcome, Failed) and "'t-7'" in str(outcome.error)
 
 
+def test_a_half_that_stays_alone_is_replaced_at_the_end_of_its_part() -> None:
+    """There and not later: no delta of the part can bring its partner any more."""
+    wire = sse(*text("Hi\ud83d", "a"), *text("!", "b"), FINISH)
+    events, outcome = read([wire], DIALECT)
+    assert events[:-1] == [TextDelta("Hi"), TextDelta("\ufffd"), TextDelta("!")]
+    assert outcome.unwrap().text == "Hi\ufffd!"
+
+
 def test_ids_may_be_used_again() -> None:
     """The same id in the next step is another text."""
     wire = sse(STEP, *text("one "), chunk("finish-step"), STEP, *text("two"), FINISH)

@@ -272,6 +272,22 @@ def test_the_same_start_twice_is_one_message() -> None:
     assert events == [TextDelta("Hi"), Finish(None, "unknown")]
 
 
+def test_a_message_may_begin_with_its_content() -> None:
+    """The blocks of a `message_start` are whole as they come; another may open with text."""
+    call = {"type": "tool_use", "id": "t", "name": "w", "input": {"a": 1}}
+    begun = start(content=[{"type": "text", "text": "Hi"}, call])
+    events, outcome = read([sse(begun, opened(2, type="text", text=" you"), STOP)], DIALECT)
+    assert outcome.unwrap().text == "Hi you"
+    assert events == [
+        TextDelta("Hi"),
+        ToolCallDelta(0, "t", "w", ""),
+        ToolCallDelta(0, "t", "w", '{"a":1}'),
+        ToolCallDone(0, outcome.unwrap().tool_calls[0]),
+        TextDelta(" you"),
+        Finish(None, "unknown"),
+    ]
+
+
 def test_the_error_keeps_the_words_of_the_service() -> None:
     """Type, message and request id are kept, and the text that came before."""
     error = {
@@ -378,6 +394,23 @@ def test_the_sentinel_is_the_whole_data(data: str) -> None:
     assert isinstance(outcome, Failed) and outcome.error.code == "invalid-json"
     _, outcome = read([head + b"data:  [DONE] \n\n"], dialect)
     assert isinstance(outcome, Completed)
+
+
+def test_a_delta_of_a_new_kind_passes_through() -> None:
+    """It changes no block: what it would be in one, nobody knows."""
+    new = delta(0, "new", score=1)
+    events, outcome = read([sse(*HELLO, new, STOP)], DIALECT)
+    assert events == [TextDelta("Hi"), Other("new_delta", new), Finish(None, "unknown")]
+    assert outcome.unwrap().extra["blocks"] == [{"type": "text", "text": "Hi"}]
+
+
+def test_an_error_may_come_without_its_type() -> None:
+    """Gateways send it in a payload of no type, or of one of their own."""
+    for named in ({}, {"type": "gateway"}):
+        wire = sse(*HELLO, {**named, "error": {"message": "gone"}}, STOP)
+        _, outcome = read([wire], DIALECT)
+        assert isinstance(outcome, Failed) and isinstance(outcome.error, ServiceError)
+        assert (outcome.error.message, outcome.partial.text) == ("gone", "Hi")
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from untorn import (
     UsageUpdate,
     parse,
 )
+from untorn.dialects.anthropic import AnthropicMessages
 from untorn.dialects.bedrock import Bedrock
 from untorn.dialects.gemini import Gemini
 from untorn.dialects.titan import TitanText
@@ -219,6 +220,15 @@ def test_dispositions(reason: str, disposition: str) -> None:
     assert events[-1] == Finish(reason, disposition)
 
 
+def test_what_the_end_says_beside_its_reason_is_kept() -> None:
+    """Fields of the model's own; and a `metadata` without a usage is the last event, too."""
+    said = {"stopReason": "end_turn", "additionalModelResponseFields": {"x": 1}}
+    events, outcome = read([wire_of([("messageStop", said), ("metadata", {})])], CONVERSE)
+    assert events == [Other("messageStop", said), Finish("end_turn", "complete")]
+    assert isinstance(outcome, Completed) and outcome.value.usage is None
+    assert outcome.value.extra == {"additionalModelResponseFields": {"x": 1}}
+
+
 def test_a_call_is_not_finished_before_its_block() -> None:
     """One that the limit cut stays open, and is no call to run; a closed one does not grow."""
     opened = [("contentBlockStart", TOOL), delta(2, toolUse={"input": '{"a"'})]
@@ -292,8 +302,25 @@ def test_a_payload_of_another_type_passes_through() -> None:
     assert read([wire], CONVERSE)[0] == [Other("audio", b"\x01")]
 
 
+def test_a_block_of_a_new_kind_passes_through() -> None:
+    """Its start as its delta: neither is guessed at, nor taken for text."""
+    begun = {"contentBlockIndex": 0, "start": {"image": {"format": "png"}}}
+    grown = {"contentBlockIndex": 0, "delta": {"image": {"bytes": "AA"}}}
+    wire = wire_of([("contentBlockStart", begun), ("contentBlockDelta", grown)])
+    events, outcome = read([wire], CONVERSE)
+    assert events == [Other("contentBlockStart", begun), Other("image", grown)]
+    assert message_of(outcome).text == ""
+
+
+def test_what_keeps_alive_is_for_the_inner_dialect_to_say() -> None:
+    """A ping is one to Anthropic's Messages, and an event like any other to Titan."""
+    for inner, keeps in ((AnthropicMessages(), True), (TitanText(), False)):
+        dialect = Bedrock(inner=inner)
+        assert dialect.reducer(dialect.limits).is_keepalive(Other("ping", {})) is keeps
+
+
 def test_chunks_are_read_by_the_inner_dialect() -> None:
-    """Its events, its marker, its faults; a chunk that is no base64, or no text, is ours."""
+    """Its events, its marker, its faults; a chunk that is no base64, no text, no object fails."""
     titan = [{"outputText": "a", "inputTextTokenCount": 1}, {"completionReason": "LENGTH"}]
     events, outcome = read([*map(chunk, titan)], TITAN)
     usage = {"inputTextTokenCount": 1}
@@ -301,7 +328,7 @@ def test_chunks_are_read_by_the_inner_dialect() -> None:
     assert isinstance(outcome, Completed) and outcome.marker == "completionReason"
     assert (outcome.value.text, outcome.value.usage) == ("a", usage)
     assert isinstance(read([chunk({"outputText": "a"})], TITAN)[1], Interrupted)
-    for payload in ({"bytes": "?"}, {"bytes": "/w=="}, {"bytes": 1}, {}):
+    for payload in ({"bytes": "?"}, {"bytes": "/w=="}, {"bytes": "WzFd"}, {"bytes": 1}, {}):
         _, outcome = read([event("chunk", payload)], TITAN)
         assert isinstance(outcome, Failed) and outcome.error.code in ("protocol", "invalid-json")
     assert read([event("other", {"x": 1})], TITAN)[0] == [Other("other", {"x": 1})]

@@ -149,6 +149,14 @@ def test_a_call_without_arguments_is_valid() -> None:
     assert (call.arguments, call.valid) == ("", True)
 
 
+def test_what_has_no_name_and_what_has_no_beginning() -> None:
+    """An event of a new kind passes through, and the end of a call that never began is none."""
+    wire = sse({"type": "new", "x": 1}, {"type": "tool-call-end", "index": 5}, end())
+    events, outcome = read([wire], DIALECT)
+    assert events == [Other("new", {"type": "new", "x": 1}), Finish("COMPLETE", "complete")]
+    assert outcome.unwrap().tool_calls == ()
+
+
 def test_a_call_cut_by_a_limit_is_never_finished() -> None:
     """Only its own end, or `TOOL_CALL`, finishes a call."""
     events, outcome = read([sse(CALL, arguments("{}"), end("MAX_TOKENS"))], DIALECT)

@@ -325,6 +325,16 @@ def test_a_call_is_not_finished_before_its_end() -> None:
     assert events[-1] == Finish("STOP", "unknown")
 
 
+def test_a_part_may_have_a_signature_and_nothing_else() -> None:
+    """It is kept for the next request; one that says nothing at all makes no event."""
+    signed = {"thoughtSignature": "c2ln"}
+    events, outcome = read(
+        [sse(response(signed, {"thought": True}), response(reason="STOP"))], DIALECT
+    )
+    assert events == [Other("thoughtSignature", signed), Finish("STOP", "complete")]
+    assert message_of(outcome).extra["parts"] == [signed]
+
+
 def test_calls_stack() -> None:
     """A piece without a name belongs to the call that was opened last."""
     wire = sse(

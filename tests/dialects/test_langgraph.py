@@ -170,6 +170,23 @@ def test_bad_json_fails() -> None:
     assert read([event("heartbeat", "")], DIALECT)[0] == [Other("heartbeat", None)]
 
 
+@pytest.mark.parametrize("payload", [[message("Hi", "h", "human"), {}], ["Hi", {}], [], "Hi", None])
+def test_only_a_model_s_pieces_are_text(payload: Any) -> None:
+    """What others said, and what is no message, passes through."""
+    events, outcome = read([event("messages", json.dumps(payload)) + END], DIALECT)
+    assert events == [Other("messages", payload), Finish(None, "complete")]
+    assert message_of(outcome).text == ""
+
+
+def test_what_is_no_message_is_in_the_snapshot_alone() -> None:
+    """It has no id and no text: the messages beside it are folded, and it is not."""
+    payload = [5, message("Hi")]
+    events, outcome = read([event("messages/partial", payload) + END], DIALECT)
+    assert events == [Snapshot(payload), Finish(None, "complete")]
+    assert message_of(outcome).text == "Hi"
+    assert message_of(outcome).extra["messages"] == [message("Hi")]
+
+
 def test_the_value_is_bounded_by_what_it_holds() -> None:
     """Snapshots take the place of another, so their sum does not count; their size does."""
     growing = [("messages/partial", [message("a" * size)]) for size in range(200)]

@@ -128,11 +128,35 @@ def test_the_last_event_completes() -> None:
     assert isinstance(stream.outcome, Completed) and stream.outcome.marker == "[DONE]"
 
 
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ({"type": "image_file", "image_file": {"file_id": "f"}}, []),
+        ({"type": "text", "text": {"value": "a", "annotations": [{"url": "u"}]}}, ["a"]),
+    ],
+    ids=["image", "annotated"],
+)
+def test_what_is_more_than_text_is_handed_out_whole(content: Any, texts: list[str]) -> None:
+    """Behind the text of it that there is."""
+    payload = {"id": "m", "delta": {"content": [content]}}
+    events, _ = read([event("thread.message.delta", payload)], DIALECT)
+    assert events == [*map(TextDelta, texts), Other("thread.message.delta", payload)]
+
+
 def test_a_snapshot_replaces() -> None:
     """A message that comes whole, or differs from its pieces, stands as it came."""
     wire = event("thread.message.delta", said("Hello")) + event("thread.message.completed", WHOLE)
     _, outcome = read([wire + DONE], DIALECT)
     assert message_of(outcome).text == "Hi you"
+
+
+def test_a_snapshot_without_a_text_takes_none_away() -> None:
+    """An image in it stands where it stands, and the text of the pieces stays."""
+    image = {"id": "m", "content": [{"type": "image_file"}]}
+    wire = event("thread.message.delta", said("Hi")) + event("thread.message.completed", image)
+    events, outcome = read([wire + DONE], DIALECT)
+    assert events[1] == Snapshot(image)
+    assert message_of(outcome).text == "Hi"
 
 
 def test_a_call_without_pieces_and_one_without_an_end() -> None:
@@ -169,6 +193,14 @@ def test_what_fails(type: str, payload: Any, said: tuple[str | None, str | None]
     _, outcome = read([event(type, payload) + DONE], DIALECT)
     assert isinstance(outcome, Failed) and isinstance(outcome.error, ServiceError)
     assert (outcome.error.type, outcome.error.message) == said
+
+
+@pytest.mark.parametrize("data", ["overloaded", "[1"])
+def test_an_error_that_is_no_json_keeps_its_words(data: str) -> None:
+    """The type of the event says that it is one, whatever a proxy wrote into it."""
+    _, outcome = read([f"event: error\ndata: {data}\n\n".encode() + DONE], DIALECT)
+    assert isinstance(outcome, Failed) and isinstance(outcome.error, ServiceError)
+    assert outcome.error.message == data
 
 
 @pytest.mark.parametrize(("data", "fault"), [("{", InvalidJson), ("[]", ProtocolViolation)])

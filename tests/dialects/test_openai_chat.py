@@ -522,6 +522,24 @@ def test_lists_beside_the_text_are_kept() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("delta", "kept"),
+    [
+        ({"reasoning_content": {"text": "x"}}, {}),
+        ({"reasoning": ["x"]}, {}),
+        ({"reasoning_details": "x"}, {}),
+        ({"reasoning_details": ["x", {"text": 5}]}, {"reasoning_details": [{}]}),
+        ({"annotations": "x", "images": {"url": "x"}}, {}),
+        ({"audio": "x"}, {}),
+        ({"audio": {"data": 5, "id": "a"}}, {"audio": {"id": "a"}}),
+    ],
+)
+def test_what_goes_beside_the_answer_may_have_any_type(delta: Any, kept: Any) -> None:
+    """What is of no use is passed over, for the answer does not hang on it."""
+    message = answer(chunk({**delta, "content": "Hi"}), chunk({}, reason="stop"))
+    assert (message.text, message.reasoning, message.extra) == ("Hi", "", kept)
+
+
 def test_what_a_choice_keeps_is_its_own() -> None:
     """`Message.extra` has choice 0's and what belongs to the answer."""
     wire = [

@@ -323,6 +323,31 @@ def test_what_an_answer_is_good_for(last: dict[str, Any], reason: str, dispositi
     assert outcome.unwrap().finish_reason == reason
 
 
+@pytest.mark.parametrize(
+    "empty",
+    [
+        summary("", within=1),
+        event("function_call_arguments.delta", 1, delta=""),
+        event("content_part.done", content_index=0, part={"type": "new", "text": "x"}),
+    ],
+    ids=["summary", "arguments", "part"],
+)
+def test_what_says_nothing_makes_no_event(empty: dict[str, Any]) -> None:
+    """An empty delta, and a part of a kind of which nobody knows that it is text."""
+    events, outcome = read([sse(summary("hm"), empty)], DIALECT)
+    assert events == [ReasoningDelta("hm")]
+    assert (message_of(outcome).reasoning, message_of(outcome).text) == ("hm", "")
+
+
+def test_an_item_without_a_type_passes_through() -> None:
+    """It is kept with the others, and is no call."""
+    nameless = event("output_item.done", 1, item={"x": 1})
+    events, outcome = read([sse(text("Hi"), nameless, ended())], DIALECT)
+    assert Other("response.output_item.done", nameless) in events
+    assert outcome.unwrap().extra["output"] == [{"x": 1}]
+    assert outcome.unwrap().tool_calls == ()
+
+
 def test_a_refusal_is_no_text() -> None:
     """The service keeps it apart, and so do we."""
     events, outcome = read([sse(event("refusal.delta", delta="No."), ended())], DIALECT)

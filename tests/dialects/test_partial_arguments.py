@@ -65,6 +65,22 @@ def test_out_of_order_the_whole_is_right(tree: dict[str, Any], random: Any) -> N
         assert text + partial.close() == partial.whole()
 
 
+@pytest.mark.parametrize(
+    ("argument", "written"),
+    [
+        ({"stringValue": 'a"b'}, '"a\\"b"'),
+        ({"boolValue": False}, "false"),
+        ({"numberValue": 1.5}, "1.5"),
+        ({"nullValue": "NULL_VALUE"}, "null"),
+    ],
+)
+def test_every_kind_of_value(argument: dict[str, Any], written: str) -> None:
+    """Each is written as JSON writes it."""
+    partial = PartialArguments(Budget(99))
+    text = partial.add({"jsonPath": "$.a", **argument}) + partial.close()
+    assert text == partial.whole() == f'{{"a": {written}}}'
+
+
 def test_a_value_that_is_set_again() -> None:
     """Only strings grow; what takes the place of another cannot be written behind it."""
     for first in ({"numberValue": 1}, {"stringValue": "1"}):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from untorn import Clocks, Completed, Interrupted, open_stream
 from untorn.dialects import Sse
+from untorn.interrupt import interruptible
 from untorn.testing import virtual_time
 
 ASYNCIO = pytest.mark.parametrize("anyio_backend", [virtual_time("asyncio")], ids=["asyncio"])
@@ -105,6 +107,17 @@ async def test_the_task_is_not_left_cancelled() -> None:
         await stream.receive()
     assert task.cancelling() == 0
     await asyncio.sleep(0)
+
+
+async def test_a_block_tells_until_when_it_may_run() -> None:
+    """As a scope does: for ever, then until the time that was set, inside and outside of it."""
+    block = interruptible()
+    assert block.deadline == math.inf
+    block.deadline = anyio.current_time() + 5
+    with block:
+        assert block.deadline == anyio.current_time() + 5
+        await asyncio.sleep(3600)
+    assert block.cancelled_caught and block.deadline == math.inf
 
 
 class _entered:

@@ -96,13 +96,13 @@ class _GeminiReducer(Reducer[ChatEvent, Message]):
     def value(self) -> Message:
         return self._fold.message()
 
-    def feed(self, frame: SseFrame | Extra) -> Iterable[ChatEvent]:
+    def feed(self, frame: SseFrame | Stray | Tail) -> Iterable[ChatEvent]:
         if isinstance(frame, tuple):
             self._bare.end()
             return self._on_response(parse_json(frame[1]))
         if isinstance(frame, Stray):
             self._bare.add(frame.line)
-        elif isinstance(frame, Tail):
+        else:
             self._bare.last(frame.line)
         return ()
 

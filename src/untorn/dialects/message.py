@@ -289,13 +289,11 @@ class ChoiceFold:
         self, kind: type[TextDelta | ReasoningDelta | RefusalDelta], part: Hashable = None
     ) -> None:
         """Take one text back, in a protocol that says so."""
-        if text := self.texts[kind].pop(part, None):
-            text.replace("")
+        self.texts[kind].pop(part).replace("")
 
     def drop_call(self, key: Hashable) -> None:
         """Take the call at position `key` back; only the latest may be, lest an index change."""
-        if call := self.calls.pop(key, None):
-            call.arguments.replace("")
+        self.calls.pop(key).arguments.replace("")
 
     def text(self, kind: type[TextDelta | ReasoningDelta | RefusalDelta]) -> str:
         """Return all text of one kind."""

@@ -42,8 +42,8 @@ _KEEPALIVES = frozenset({"keepalive", "ping"})
 class TypedReducer(Reducer[ChatEvent, Message]):
     """Folds typed payloads into a message.
 
-    Write `on_payload(kind, payload)`, and `extra()` if the wire carries more than
-    the shared vocabulary names. `kind` is the payload's own `type`; where it has
+    Write `on_payload(kind, payload)`, and `extra()` for what the wire carries beyond
+    the shared vocabulary. `kind` is the payload's own `type`; where it has
     none, the type of the SSE event, which some gateways drop, rename or misplace.
     """
 
@@ -55,9 +55,9 @@ class TypedReducer(Reducer[ChatEvent, Message]):
     def on_payload(self, kind: str, payload: Payload) -> Iterable[ChatEvent]:
         """Return the events of one payload."""
 
+    @abstractmethod
     def extra(self) -> Payload:
         """Return what goes into `Message.extra`; containers that still grow are copied."""
-        return {}
 
     def on_done(self) -> Iterable[ChatEvent]:
         """Return the events of a `[DONE]` that came before the marker: there will be no marker."""

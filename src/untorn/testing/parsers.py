@@ -92,10 +92,10 @@ def _events(parse: Callable[[Chunks], Iterable[Any]], *fields: str) -> ParserOf:
     return _for_all(events)
 
 
-# --- the SDKs of services -----------------------------------------------------------
+# --- the SDKs of services, which only the session `parity` installs -----------------
 
 
-def _openai() -> ParserOf:
+def _openai() -> ParserOf:  # pragma: no cover - run by nox -s parity
     openai, httpx2 = import_module("openai"), import_module("httpx2")
 
     def parse(chunks: Chunks) -> Any:
@@ -107,7 +107,7 @@ def _openai() -> ParserOf:
     return _for_all(parse)
 
 
-def _anthropic() -> ParserOf:
+def _anthropic() -> ParserOf:  # pragma: no cover - run by nox -s parity
     anthropic, httpx2 = import_module("anthropic"), import_module("httpx2")
 
     def parse(chunks: Chunks) -> Any:
@@ -120,7 +120,7 @@ def _anthropic() -> ParserOf:
     return _for_all(parse)
 
 
-def _mistralai() -> ParserOf:
+def _mistralai() -> ParserOf:  # pragma: no cover - run by nox -s parity
     mistralai, httpx2 = import_module("mistralai.client"), import_module("httpx2")
 
     def parse(chunks: Chunks) -> Any:
@@ -130,7 +130,7 @@ def _mistralai() -> ParserOf:
     return _for_all(parse)
 
 
-def _google_genai() -> ParserOf:
+def _google_genai() -> ParserOf:  # pragma: no cover - run by nox -s parity
     genai, httpx2 = import_module("google.genai"), import_module("httpx2")
 
     def parse(chunks: Chunks) -> Any:
@@ -145,7 +145,7 @@ def _for_all(parse: Callable[[Chunks], Any]) -> ParserOf:
     return lambda _: parse
 
 
-def _http(http: ModuleType, chunks: Chunks) -> Any:
+def _http(http: ModuleType, chunks: Chunks) -> Any:  # pragma: no cover - run by nox -s parity
     """Return a client of httpx2 whom every service answers with ``chunks``."""
     transport = http.MockTransport(lambda _: _response(http, chunks))
     return http.Client(transport=transport, trust_env=False)
