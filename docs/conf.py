@@ -11,6 +11,8 @@ from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 import untorn
 import untorn.dialects
+import untorn.http
+import untorn.relay
 import untorn.testing
 
 _project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())
@@ -37,13 +39,13 @@ maximum_signature_line_length = 88
 GoogleDocstring._parse_attribute_docstring = GoogleDocstring._consume_to_end
 
 # Names of other projects are not looked up: that would take the network.
-nitpick_ignore_regex = [("py:.*", r"(?!untorn\b).*"), ("py:.*", r"untorn\.\w+\.[EFV](_co)?")]
+nitpick_ignore_regex = [("py:.*", r"(?!untorn\b).*"), ("py:.*", r"untorn\.[\w.]+\.[EFV](_co)?")]
 
 
 def _find_where_documented(app: Any, env: Any, node: Any, content: Any) -> Any:
     """Resolve `untorn.limits.Limits`, where a thing is defined, as `untorn.Limits`."""
     where, _, name = node.get("reftarget", "").rpartition(".")
-    for package in (untorn.testing, untorn.dialects, untorn):
+    for package in (untorn.testing, untorn.dialects, untorn.http, untorn.relay, untorn):
         if f"{where}.".startswith(f"{package.__name__}.") and name in package.__all__:
             domain = env.get_domain("py")
             target = f"{package.__name__}.{name}"

@@ -1,10 +1,11 @@
-"""Follow a feed of Server-Sent Events, and reconnect where it broke.
+"""Follow a feed of Server-Sent Events, and go on where it broke, or where this was stopped.
 
-    python examples/resume.py http://127.0.0.1:8000/feed
+    python examples/resume.py http://127.0.0.1:8000/feed .last-event-id
 
-The folded value of `Sse` is what a reconnecting client needs: the last event id, and
-the reconnection time. An interruption is reconnected, and so is a service that cannot be
-reached; a failure and an error page are not.
+The id of the last event that was shown is kept in the file. `connect` sends it to the
+service, on each connection; it reconnects where the transport ends, and where the service
+cannot be reached or says "later". Some services begin with the last event again: so what
+was shown already is left out.
 """
 
 import sys
@@ -12,61 +13,37 @@ import sys
 import anyio
 import httpx2
 
-from untorn import Clocks, Completed, Failed, Interrupted, Outcome, ServerSentEvent, open_stream
-from untorn.dialects import Sse, SseState
+from untorn import Clocks, ServerSentEvent, StreamError
+from untorn.dialects import Sse
+from untorn.http import Connected, Reconnecting, connect, distinct
 
 # A service that sends a comment every 15 seconds is alive; one that is silent for
-# three of those is not. httpx2's own timeout would not know the difference.
+# three of those is not.
 ALIVE = Clocks(idle=45)
-DEFAULT_RETRY = 3000  # ms; the standard leaves it to the client
+DIALECT = Sse(sentinel="[DONE]")
 
 
-async def follow(url: str) -> None:
-    state = SseState()
-    async with httpx2.AsyncClient(timeout=None) as client:
-        while True:
-            try:
-                outcome = await connect(client, url, state)
-            except httpx2.TransportError as unreachable:
-                print(f"[{unreachable}]")
-            else:
-                state = behind(state, outcome)
-                match outcome:
-                    case Completed():
-                        return
-                    case Failed(error):
-                        raise error
-                    case Interrupted(cause):
-                        print(f"[{cause.value} after {state.last_event_id or 'nothing'}]")
-            await anyio.sleep((state.retry or DEFAULT_RETRY) / 1000)
-
-
-async def connect(client: httpx2.AsyncClient, url: str, state: SseState) -> Outcome[SseState]:
-    """Show the events behind those that were seen, until the connection ends."""
-    headers = {"Last-Event-ID": state.last_event_id} if state.last_event_id else {}
-    async with client.stream("GET", url, headers=headers) as response:
-        response.raise_for_status()
-        async with open_stream(response, Sse(sentinel="[DONE]"), clocks=ALIVE) as stream:
-            async for event in stream.events():
-                show(event)
-    assert stream.outcome is not None  # behind the block it is set
-    return stream.outcome
-
-
-def behind(before: SseState, outcome: Outcome[SseState]) -> SseState:
-    """Return where a feed stands after a connection, which may have brought nothing new."""
-    after = outcome.value if isinstance(outcome, Completed) else outcome.partial
-    return SseState(after.last_event_id or before.last_event_id, after.retry or before.retry)
-
-
-def show(event: ServerSentEvent) -> None:
-    print(f"{event.id or '-'} {event.event}: {event.data}")
+async def follow(url: str, kept: anyio.Path) -> None:
+    seen = await kept.read_text() if await kept.exists() else ""
+    async with (
+        httpx2.AsyncClient() as client,
+        connect(client, url, dialect=DIALECT, clocks=ALIVE, last_event_id=seen) as feed,
+    ):
+        async for event in distinct(feed):
+            match event:
+                case Connected():
+                    print(f"[connected, behind {event.resumed_from or 'nothing'}]")
+                case Reconnecting():
+                    print(f"[again in {event.delay:.1f} s: {event.reason}]")
+                case ServerSentEvent():
+                    print(f"{event.id or '-'} {event.event}: {event.data}")
+                    await kept.write_text(feed.last_event_id)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: resume.py URL")
+    if len(sys.argv) != 3:
+        sys.exit("usage: resume.py URL FILE")
     try:
-        anyio.run(follow, sys.argv[1])
-    except httpx2.HTTPError as error:
+        anyio.run(follow, sys.argv[1], anyio.Path(sys.argv[2]))
+    except StreamError as error:
         sys.exit(str(error))

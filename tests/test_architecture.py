@@ -13,6 +13,8 @@ import pytest
 
 import untorn
 import untorn.dialects
+import untorn.http
+import untorn.relay
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(untorn.__file__).parent
@@ -122,7 +124,10 @@ def test_importing_untorn_imports_no_extra() -> None:
     assert not loaded & extras
 
 
-@pytest.mark.parametrize("package", [untorn, untorn.dialects], ids=lambda module: module.__name__)
+PACKAGES = (untorn, untorn.dialects, untorn.http, untorn.relay)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda module: module.__name__)
 def test_public_names_are_sorted_and_complete(package: object) -> None:
     """`__all__` has every public name of the package, in order, and nothing else."""
     names: list[str] = package.__all__  # type: ignore[attr-defined]
@@ -143,7 +148,7 @@ def test_the_package_holds_names_only() -> None:
 
 PUBLIC = {
     f"{package.__name__}.{name}": getattr(package, name)
-    for package in (untorn, untorn.dialects)
+    for package in PACKAGES
     for name in package.__all__
 }
 

@@ -11,6 +11,8 @@ from typing import Any
 import anyio
 import pytest
 
+from untorn.http import connect
+
 pytest.importorskip("httpx2")
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -71,13 +73,26 @@ def test_only_a_whole_answer_is_taken(backend: str) -> None:
     assert first_whole_answer(cut, cut, backend=backend) is None
 
 
-def test_a_feed_is_resumed_where_it_broke(capsys: pytest.CaptureFixture[str]) -> None:
-    """The reconnecting client names the last event that it has seen whole, on any connection."""
+def test_a_feed_is_resumed_where_it_broke(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names the last event that it has seen whole, on any connection and in the next run."""
+    monkeypatch.setitem(connect.__kwdefaults__, "random", lambda: 0.0)
     first = b"retry: 1\nid: 7\ndata: seven\n\nid: 8\nda"
-    last = b"id: 8\ndata: eight\n\ndata: [DONE]\n\n"
-    with service(first, b"", last) as (url, server):
-        anyio.run(example("resume")["follow"], url)
-    assert server.asked_for == [None, "7", "7"]
-    assert capsys.readouterr().out == (
-        "7 message: seven\n[eof after 7]\n[eof after 7]\n8 message: eight\n8 message: [DONE]\n"
+    second = b"id: 7\ndata: seven\n\nid: 8\ndata: eight\n\ndata: [DONE]\n\n"
+    follow, kept = example("resume")["follow"], anyio.Path(tmp_path / "id")
+    with service(first, b"", second, second) as (url, server):
+        anyio.run(follow, url, kept)
+        anyio.run(follow, url, kept)
+    assert server.asked_for == [None, "7", "7", "8"]
+    assert (tmp_path / "id").read_text() == "8"
+    first_run, second_run = capsys.readouterr().out.split("8 message: [DONE]\n", 1)
+    assert first_run == (
+        "[connected, behind nothing]\n7 message: seven\n"
+        "[again in 0.0 s: The transport ended at byte 36, inside a frame]\n"
+        "[connected, behind 7]\n"
+        "[again in 0.0 s: The transport ended at byte 0, between frames,"
+        " before the completion marker]\n"
+        "[connected, behind 7]\n8 message: eight\n"
     )
+    assert second_run.startswith("[connected, behind 8]\n")

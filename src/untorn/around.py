@@ -20,6 +20,7 @@ class Around(Dialect[E, V]):
         self.dialect = dialect
         self.limits = dialect.limits
         self.errors = dialect.errors
+        self.media_types = dialect.media_types
         self.asks = dialect.asks  # type: ignore[misc]  # its reducer is still the one that asks
 
     def decoder(self, limits: Limits) -> Decoder:

@@ -6,7 +6,7 @@
     ├── InvalidJson         invalid-json
     ├── ProtocolViolation   protocol, invalid-id, unsupported-field
     ├── ServiceError        service-error
-    ├── UnexpectedResponse  http-status, content-type
+    ├── UnexpectedResponse  http-status, content-type, content-encoding
     └── StageError          stage-error
 
 A fault is a value before it is an exception: it travels behind the events that
@@ -165,9 +165,12 @@ class ServiceError(StreamFault):
 
 
 class UnexpectedResponse(StreamFault):
-    """The HTTP response is not a stream: wrong `status`, or wrong `media_type`.
+    """The HTTP response is not a stream: wrong `status`, wrong `media_type`, or undecodable.
 
-    `body` is the beginning of what came instead, capped.
+    `body` is the beginning of what came instead, decoded and capped; `message` what
+    it says, if that could be told. `retry_after` is the number of seconds after which
+    the server wants to be asked again, `request_id` its own name for the request
+    (`None` where it gave none).
     """
 
     def __init__(
@@ -178,6 +181,9 @@ class UnexpectedResponse(StreamFault):
         status: int,
         media_type: str | None,
         body: bytes = b"",
+        message: str | None = None,
+        retry_after: float | None = None,
+        request_id: str | None = None,
         offset: int = 0,
     ) -> None:
         super().__init__(sentence, offset=offset)
@@ -185,6 +191,9 @@ class UnexpectedResponse(StreamFault):
         self.status = status
         self.media_type = media_type
         self.body = body
+        self.message = message
+        self.retry_after = retry_after
+        self.request_id = request_id
 
 
 class StageError(StreamFault):

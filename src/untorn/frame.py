@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Generic, TypeAlias, TypeVar, final
+from typing import Final, TypeAlias, TypeVar, final
 
 __all__ = [
+    "CarriedId",
     "Comment",
     "Cursor",
     "Extra",
@@ -16,6 +17,9 @@ __all__ = [
     "Stray",
     "Tail",
     "Text",
+    "Where",
+    "size_of",
+    "span_of",
 ]
 
 F = TypeVar("F")
@@ -27,49 +31,60 @@ A plain tuple, for one is made per event: a tuple costs a third of the cheapest
 class and a tenth of a frozen dataclass.
 """
 
+
+@final
+class CarriedId(str):
+    """A last event id that came with another block, or on the connection before.
+
+    A `str` like any other. That an event has it says that it has no id of its own.
+    """
+
+    __slots__ = ()
+
+
 Span: TypeAlias = tuple[int, int]
 """The byte where a frame begins, and the byte just past the one that completed it."""
 
 
-@final
-class Text:
-    """Some characters, and the bytes of the stream that they are.
+Text: TypeAlias = tuple[str, int, int, int, int]
+"""Some characters, and the bytes of the stream that they are: text, start, end, held, made.
 
-    The bytes are `start` (of the first character) up to `end`. `held` bytes
-    behind `end` have arrived as well, but are not a whole character yet.
+The bytes are `start` (of the first character) up to `end`. `held` bytes behind
+`end` have arrived as well, but are not a whole character yet.
 
-    `made` is the number of characters that are replacements we made; a piece is
-    made of those alone, all of one width, or has none of them. So every
-    character can be found in the stream without keeping the bytes.
-    """
+`made` is the number of characters that are replacements we made; a piece is made
+of those alone, all of one width, or has none of them. So every character can be
+found in the stream without keeping the bytes.
 
-    __slots__ = ("end", "held", "made", "start", "text")
+A plain tuple, as all that is made at least once per read.
+"""
 
-    def __init__(self, text: str, start: int, end: int, held: int = 0, made: int = 0) -> None:
-        self.text = text
-        self.start = start
-        self.end = end
-        self.held = held
-        self.made = made
+Where: TypeAlias = Span | Callable[[int], Span]
+"""Where frames stand: the one that there is, or the one of a given index."""
 
-    def offset(self, index: int) -> int:
-        """Return the byte offset of the character at `index` (the end, at the length)."""
-        return self.start + self.size(0, index)
+Frames: TypeAlias = tuple[list[F], int, Where]
+"""Some frames of one piece of text: items, size, where they stand.
 
-    def size(self, first: int, last: int) -> int:
-        """Return how many bytes the characters from `first` up to `last` are."""
-        if self.made:
-            return (last - first) * ((self.end - self.start) // len(self.text))
-        if len(self.text) == self.end - self.start:  # all ASCII
-            return last - first
-        return len(self.text[first:last].encode())
+`size` is the number of bytes that are done with once these frames are: their own,
+and those dropped since the frames before them. Where a frame stands is worked out
+only when asked, for it is asked at most once in a stream: see `span_of`.
+"""
 
-    def span(self, index: int) -> Span:
-        """Return where a frame stands that is the whole piece."""
-        return self.start, self.end
 
-    def __repr__(self) -> str:
-        return f"Text({self.text!r}, {self.start}, {self.end}, held={self.held}, made={self.made})"
+def span_of(frames: Frames[F], index: int) -> Span:
+    """Return where the frame at `index` stands."""
+    where = frames[2]
+    return where if isinstance(where, tuple) else where(index)
+
+
+def size_of(piece: Text, first: int, last: int) -> int:
+    """Return how many bytes the characters of `piece` from `first` up to `last` are."""
+    text, start, end, _, made = piece
+    if made:
+        return (last - first) * ((end - start) // len(text))
+    if len(text) == end - start:  # all ASCII
+        return last - first
+    return len(text[first:last].encode())
 
 
 @final
@@ -157,21 +172,3 @@ class Tail(Extra):
     def __init__(self, data: str, line: str) -> None:
         self.data = data
         self.line = line
-
-
-@final
-class Frames(Generic[F]):
-    """Some frames of one piece of text.
-
-    `size` is the number of bytes that are done with once these frames are: their
-    own, and those dropped since the frames before them. `span(k)` says where the
-    k-th item stands; it is worked out only when asked, for it is asked at most
-    once in a stream.
-    """
-
-    __slots__ = ("items", "size", "span")
-
-    def __init__(self, items: list[F], size: int, span: Callable[[int], Span]) -> None:
-        self.items = items
-        self.size = size
-        self.span = span

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, final
 
 from .faults import StageError, StreamFault
-from .frame import Extra, Frames, SseFrame
+from .frame import Extra, Frames, SseFrame, span_of
 from .limits import Limits
 from .outcome import Boundary, Cause, Completed, Failed, Interrupted, Outcome, Position
 from .payload import parse_json
@@ -68,6 +68,13 @@ class Reducer(ABC, Generic[E, V]):
     def value(self) -> V:
         """The value folded so far; it must not change afterwards."""
 
+    def feed_all(self, frames: list[Any]) -> list[E] | None:
+        """Return the events of several frames at once, or `None` to have them fed one by one.
+
+        Only for speed, and only where no frame of them ends the stream or fails it.
+        """
+        return None
+
     def end(self, ending: Ending) -> Iterable[E]:
         """Return what was held back; the input has ended.
 
@@ -125,6 +132,8 @@ class Dialect(ABC, Generic[E_co, V_co]):
     """What the decoder does with ill-formed UTF-8."""
     asks: ClassVar[frozenset[type[Extra]]] = frozenset()
     """The kinds of `Extra` that the reducer wants to see beside frames."""
+    media_types: frozenset[str] | None = None
+    """What such streams are served as, in lower case; `None`: as what the framer reads."""
 
     @abstractmethod
     def reducer(self, limits: Limits) -> Reducer[E_co, V_co]:
@@ -139,26 +148,16 @@ class Dialect(ABC, Generic[E_co, V_co]):
         return SseFramer(limits.frame_bytes, self.asks)
 
 
-@final
-class Events(Generic[E, V]):
-    """What some frames came to: events, and the outcome if they ended the stream.
+Events: TypeAlias = tuple[list[E], int, Outcome[V] | None, bool]
+"""What some frames came to: items, size, outcome, completing.
 
-    `size` is the number of bytes that are done with once these events are.
-    `completing`: the last of the events is part of what completed the stream, so
-    whoever has it has a complete one. A completion that makes no event is seen
-    only by asking on: whether it shared a read with the event before it must make
-    no difference.
-    """
+The items are events; the outcome is there if they ended the stream. `size` is the
+number of bytes that are done with once these events are.
 
-    __slots__ = ("completing", "items", "outcome", "size")
-
-    def __init__(
-        self, items: list[E], size: int, outcome: Outcome[V] | None, completing: bool = False
-    ) -> None:
-        self.items = items
-        self.size = size
-        self.outcome = outcome
-        self.completing = completing
+`completing`: the last of the events is part of what completed the stream, so
+whoever has it has a complete one. A completion that makes no event is seen only by
+asking on: whether it shared a read with the event before it must make no difference.
+"""
 
 
 @final
@@ -175,25 +174,28 @@ class Reduction(Generic[E, V]):
 
     def feed(self, batch: Frames[Any]) -> Events[E, V]:
         """Return the events of a batch; those before a fault are among them."""
-        reducer, feed = self.reducer, self.reducer.feed
+        frames, size, _ = batch
+        reducer, number = self.reducer, 0
         items: list[E] = []
-        number = 0
         try:
-            for number, frame in enumerate(batch.items):
-                before = len(items)
-                items += feed(frame)
-                if reducer.ended is not None:
-                    return self._ended(items, batch, number, len(items) > before)
+            at_once = reducer.feed_all(frames)
+            if at_once is not None:
+                items = at_once
+            else:
+                feed = reducer.feed
+                for frame in frames:
+                    before = len(items)
+                    items += feed(frame)
+                    if reducer.ended is not None:
+                        return self._ended(items, batch, number, len(items) > before)
+                    number += 1
         except StreamFault as fault:
             return self._failed(items, batch, number, fault)
         except Exception as bug:
             where = f"The reducer {type(reducer).__name__}"
             return self._failed(items, batch, number, StageError(where, bug))
-        self.frames += len(batch.items)
-        self.events += len(items)
-        if self._asks:
-            self._discount(batch.items)
-        return Events(items, batch.size, None)
+        self._count(frames, items)
+        return items, size, None, False
 
     def end(self, ending: Ending) -> Events[E, V]:
         """Return what was held back, and the outcome."""
@@ -207,24 +209,26 @@ class Reduction(Generic[E, V]):
             ending = StageError(where, bug, offset=ending.offset)
         self.events += len(items)
         outcome = self._outcome(ending)
-        return Events(items, 0, outcome, isinstance(outcome, Completed) and bool(items))
+        return items, 0, outcome, isinstance(outcome, Completed) and bool(items)
 
     def _ended(
         self, items: list[E], batch: Frames[Any], number: int, made_events: bool
     ) -> Events[E, V]:
         """The reducer has completed or interrupted the stream with the frame of this number."""
-        self._count(batch.items[: number + 1], items)
-        _, end = batch.span(number)
+        frames, size, _ = batch
+        self._count(frames[: number + 1], items)
+        _, end = span_of(batch, number)
         outcome = self._outcome(Cut(Cause.EOF, offset=end))
-        return Events(items, batch.size, outcome, isinstance(outcome, Completed) and made_events)
+        return items, size, outcome, isinstance(outcome, Completed) and made_events
 
     def _failed(
         self, items: list[E], batch: Frames[Any], number: int, fault: StreamFault
     ) -> Events[E, V]:
-        start, _ = batch.span(number)
-        self._count(batch.items[: number + 1], items)
-        last = self.end(_located(fault, start))
-        return Events(items + last.items, batch.size, last.outcome)
+        frames, size, _ = batch
+        start, _ = span_of(batch, number)
+        self._count(frames[: number + 1], items)
+        last, _, outcome, _ = self.end(_located(fault, start))
+        return items + last, size, outcome, False
 
     def _outcome(self, ending: Ending) -> Outcome[V]:
         value = self.reducer.value
@@ -240,15 +244,10 @@ class Reduction(Generic[E, V]):
         return Interrupted(cause, torn, ending.error, value, position)
 
     def _count(self, frames: list[Any], events: list[E]) -> None:
-        self.frames += len(frames)
         self.events += len(events)
         if self._asks:
-            self._discount(frames)
-
-    def _discount(self, frames: list[Any]) -> None:
-        for frame in frames:
-            if isinstance(frame, Extra):
-                self.frames -= 1
+            frames = [frame for frame in frames if not isinstance(frame, Extra)]
+        self.frames += len(frames)
 
 
 def _located(fault: StreamFault, offset: int) -> StreamFault:

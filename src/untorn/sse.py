@@ -14,18 +14,36 @@ a limit that could be passed) it hands what it keeps to `_walk`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from .faults import LimitExceeded
-from .frame import Comment, Cursor, Extra, Frames, Pieces, Span, SseFrame, Stray, Tail, Text
+from .frame import (
+    CarriedId,
+    Comment,
+    Cursor,
+    Extra,
+    Frames,
+    Pieces,
+    Span,
+    SseFrame,
+    Stray,
+    Tail,
+    Text,
+    size_of,
+)
 from .outcome import Boundary
 from .stage import Cut, Ending
 
 __all__ = ["BATCH", "SseFramer", "SseItem"]
 
 SseItem: TypeAlias = SseFrame | Extra
+
+_Origin: TypeAlias = tuple[str, str, int, frozenset[type[Extra]], str]
+"""What tells where items stand: the blocks they are of, with LF for their line ends; what
+those are; the first byte; what is asked for; the id in force before, on which it depends
+whether a block moves the cursor."""
 
 # Frames handed on at once. A consumer must let other tasks run at least every 64
 # events, and what a stalled consumer has not asked for stays unparsed.
@@ -49,7 +67,10 @@ class SseFramer:
 
     `frame_bytes` bounds the unfinished frame; see `Limits`. The byte that
     completes a frame is not counted: with it nothing is unfinished any more.
+    `last_event_id` is in force until the stream sets another.
     """
+
+    media_types: ClassVar = frozenset({"text/event-stream"})
 
     __slots__ = (
         "_asks",
@@ -58,8 +79,8 @@ class SseFramer:
         "_event",
         "_fields",
         "_frame_start",
+        "_has_id",
         "_id",
-        "_kept",
         "_kept_before_comment",
         "_last_id",
         "_limit",
@@ -72,15 +93,20 @@ class SseFramer:
         "_walking",
         "comments",
         "largest",
+        "open",
     )
 
-    def __init__(self, frame_bytes: int, asks: Iterable[type[Extra]] = ()) -> None:
+    def __init__(
+        self, frame_bytes: int, asks: Iterable[type[Extra]] = (), last_event_id: str = ""
+    ) -> None:
         self._limit = frame_bytes
         self._asks = frozenset(asks)
         self.comments = 0
         """Comment lines seen."""
         self.largest = 0
         """Characters of data in the largest frame."""
+        self.open = 0
+        """Bytes of the unfinished frame."""
         # The line that is being read: its pieces, joined once when it ends.
         self._line = Pieces()
         self._line_is = _AT_START
@@ -94,49 +120,48 @@ class SseFramer:
         # event type buffer, last event ID buffer; and whether it has any line.
         self._data: list[str] = []
         self._event = ""
-        self._id = ""
+        self._id = CarriedId(last_event_id) if last_event_id else ""
+        self._has_id = False  # of its own
         self._retry: int | None = None
         self._fields = False
-        self._kept = 0
         self._kept_before_comment = 0
         # The last event ID in force; where the block began; what is done with.
-        self._last_id = ""
+        self._last_id = self._id
         self._frame_start = 0
         self._settled = 0
 
-    @property
-    def open(self) -> int:
-        """Bytes of the unfinished frame."""
-        return self._kept
-
     def feed(self, piece: Text) -> Iterable[Frames[SseItem]]:
         """Return the frames that end in `piece`; raises `LimitExceeded`."""
-        text, end = piece.text, piece.end
-        if not self._block and not self._walking:
+        text, start, end, held, made = piece
+        if not (self._block or self._walking):
             last = len(text) - 2
             if (
-                # One block of one data line: the most frequent read of all.
-                text.find("\n") == last
-                and text[-1:] == "\n"
-                and text[:6] == "data: "
+                text.endswith("\n\n")
                 and "\r" not in text
-                and end - piece.start <= self._limit
-                and not piece.held
+                and end - start <= self._limit
+                and not held
             ):
-                size, self._settled = end - self._settled, end
-                if last - 6 > self.largest:
-                    self.largest = last - 6
-                frames: list[SseItem] = [("message", text[6:last], self._last_id, None)]
-                return (Frames(frames, size, piece.span),)
-            self._frame_start = piece.start
-        elif text and "\n" not in text and self._block and not (piece.made or piece.held):
+                # Whole blocks, and most often one: a data line, perhaps behind an event line.
+                at = text.find("\n") + 1 if text.startswith("event: ") else 0
+                if text.startswith("data: ", at) and text.find("\n", at) == last:
+                    data, size = text[at + 6 : last], end - self._settled
+                    self._settled = end
+                    if len(data) > self.largest:
+                        self.largest = len(data)
+                    event = text[7 : at - 1] if at else ""
+                    id = self._last_id and self._carried()
+                    items: list[SseItem] = [(event or "message", data, id, None)]
+                    return ((items, size, (start, end)),)
+                return self._take((text, "", start, self._asks, self._last_id), "", piece)
+            self._frame_start = start
+        elif text and "\n" not in text and self._block and not (made or held):
             # More of an open line, which is most of what a long one comes as.
-            kept = self._kept + end - piece.start
+            kept = self.open + end - start
             if kept <= self._limit and "\r" not in text and self._block[-1][-1] != "\n":
                 self._block.add(text)
-                self._kept = kept
+                self.open = kept
                 return ()
-        if self._walking or piece.made or self._kept + end - piece.start + piece.held > self._limit:
+        if self._walking or made or self.open + end - start + held > self._limit:
             return self._feed(piece)
         line_end = ""
         if "\r" in text:
@@ -163,36 +188,36 @@ class SseFramer:
         batch = _Batch()
         place = batch.walked(self._frame_start, ending.offset)
         place.append(Tail("\n".join(self._data), "".join(self._line)))
-        return [Frames(batch.items, 0, batch.span)], torn
+        return [(batch.items, 0, batch.span)], torn
 
     def _feed(self, piece: Text) -> Iterator[Frames[SseItem]]:
         """Walk through the open block, or through all there is if none is open."""
         self._unfold()
         to_clean = self._walking = bool(self._line_is or self._fields or self._next_lf)
         batch = _Batch()
-        at, offset = 0, piece.start
+        text, offset, end, held, made = piece
+        at = 0
         try:
-            while at < len(piece.text):
+            while at < len(text):
                 at, offset = self._walk(piece, at, offset, batch, to_clean=to_clean)
                 self._walking = bool(self._line_is or self._fields or self._next_lf)
                 if to_clean and not self._walking:
                     break
                 if len(batch.items) >= BATCH:
-                    yield Frames(batch.items, self._settle(offset), batch.span)
+                    yield batch.items, self._settle(offset), batch.span
                     batch = _Batch()
-            if at == len(piece.text):
-                self._check_held(piece)
+            if at == len(text) and held:
+                self._check_held(held, end)
         except LimitExceeded:
-            yield Frames(batch.items, 0, batch.span)
+            yield batch.items, 0, batch.span
             raise
-        yield Frames(batch.items, self._settle(offset), batch.span)
-        if at < len(piece.text):
-            rest = Text(piece.text[at:], offset, piece.end, piece.held, piece.made)
-            yield from self.feed(rest)
+        yield batch.items, self._settle(offset), batch.span
+        if at < len(text):
+            yield from self.feed((text[at:], offset, end, held, made))
 
     def _settle(self, offset: int) -> int:
         """Return how many bytes are done with at `offset`, since it was last asked."""
-        settled = offset - self._kept
+        settled = offset - self.open
         size, self._settled = settled - self._settled, settled
         return size
 
@@ -205,7 +230,7 @@ class SseFramer:
 
         `to_clean`: stop as soon as no block is open.
         """
-        text = piece.text
+        text = piece[0]
         stops = _LineEnds(text)
         while at < len(text) and len(batch.items) < BATCH:
             if self._next_lf:
@@ -218,7 +243,7 @@ class SseFramer:
                 break
             stop = stops.after(at)
             if stop > at:
-                size = piece.size(at, stop)
+                size = size_of(piece, at, stop)
                 self._content(text[at:stop], size, offset)
                 at, offset = stop, offset + size
             if at < len(text):
@@ -230,7 +255,7 @@ class SseFramer:
         """Read a part of a line, of `size` bytes."""
         if self._line_is == _AT_START:
             self._line_is = _IN_COMMENT if part[0] == ":" else _IN_LINE
-            self._kept_before_comment = self._kept
+            self._kept_before_comment = self.open
         if self._line_is == _IN_LINE or Comment in self._asks:
             self._keep(size, offset)
             self._line.add(part)
@@ -247,14 +272,14 @@ class SseFramer:
         elif line_is == _IN_COMMENT:
             self.comments += 1
             if Comment in self._asks:
-                self._kept = self._kept_before_comment
+                self.open = self._kept_before_comment
                 place = batch.walked(self._frame_start, offset + 1)
                 place.append(Comment(self._line.take()[1:]))
             if not self._fields:  # a frame begins with its first line that counts
                 self._frame_start = offset + 1
         else:
             self._dispatch(batch.walked(self._frame_start, offset + 1))
-            self._fields, self._kept, self._frame_start = False, 0, offset + 1
+            self._fields, self.open, self._frame_start = False, 0, offset + 1
         self._next_lf = next_lf if is_cr else _LINE_END
 
     def _swallow_lf(self, offset: int) -> None:
@@ -267,18 +292,18 @@ class SseFramer:
 
     def _keep(self, size: int, offset: int) -> None:
         """Keep `size` more bytes, of which the first stands at `offset`."""
-        beyond = self._kept + size - self._limit
+        beyond = self.open + size - self._limit
         if beyond > 0:
             first = offset + size - beyond
             raise LimitExceeded("frame_bytes", self._limit, offset=first)
-        self._kept += size
+        self.open += size
 
-    def _check_held(self, piece: Text) -> None:
+    def _check_held(self, held: int, end: int) -> None:
         """Count the bytes of an unfinished character, so that a limit is seen in its midst."""
-        if piece.held and (self._line_is != _IN_COMMENT or Comment in self._asks):
-            kept = self._kept
-            self._keep(piece.held, piece.end)
-            self._kept = kept
+        if self._line_is != _IN_COMMENT or Comment in self._asks:
+            kept = self.open
+            self._keep(held, end)
+            self.open = kept
 
     def _field(self, line: str, items: list[SseItem]) -> None:
         """Process a line that is neither blank nor a comment."""
@@ -290,7 +315,7 @@ class SseFramer:
             self._event = value
         elif name == "id":
             if "\0" not in value:
-                self._id = value
+                self._id, self._has_id = value, True
         elif name == "retry":
             self._set_retry(value, items)
         elif Stray in self._asks:
@@ -308,18 +333,26 @@ class SseFramer:
         """Read a blank line."""
         if self._data:
             data = self._data[0] if len(self._data) == 1 else "\n".join(self._data)
-            items.append((self._event or "message", data, self._id, self._retry))
+            id = self._id if self._has_id else self._carried()
+            items.append((self._event or "message", data, id, self._retry))
             self._data = []
             self.largest = max(self.largest, len(data))
         elif self._id != self._last_id and Cursor in self._asks:
             items.append(Cursor(self._id, None))
         self._last_id = self._id
-        self._event, self._retry = "", None
+        self._event, self._has_id, self._retry = "", False, None
+
+    def _carried(self) -> str:
+        """Return the id in force, for an event that has none of its own."""
+        id = self._last_id
+        if id and type(id) is str:
+            id = self._id = self._last_id = CarriedId(id)
+        return id
 
     def _find(self, piece: Text, number: int) -> Span:
         """Walk `piece` from a clean start and return where the item of this number stands."""
-        self._frame_start = piece.start
-        at, offset, before = 0, piece.start, 0
+        self._frame_start = offset = piece[1]
+        at, before = 0, 0
         while True:
             batch = _Batch()
             at, offset = self._walk(piece, at, offset, batch)
@@ -331,65 +364,70 @@ class SseFramer:
 
     def _shortcut(self, piece: Text, text: str) -> Iterable[Frames[SseItem]]:
         """Take the whole blocks of `text`, which is the piece with LF for its line ends."""
-        stop = self._end_of_blocks(text)
+        stop, end = self._end_of_blocks(text), piece[2]
         tail = text[stop:]
         if not stop:
             if tail and self._shows_early(tail):
                 return self._feed(piece)
-            self._hold(piece, tail)
+            self._hold(tail, end)
             none: list[SseItem] = []
-            return (Frames(none, self._settle(piece.end), _Batch().span),)
+            return ((none, self._settle(end), _Batch().span),)
         blocks = text[:stop]
         if self._block:
             self._block.append(blocks)
             blocks = self._block.take()
-        where = partial(
-            _place, blocks, self._line_end_is, self._frame_start, self._asks, self._last_id
-        )
-        self._kept = 0
+        self.open = 0
+        origin = (blocks, self._line_end_is, self._frame_start, self._asks, self._last_id)
+        return self._take(origin, tail, piece)
+
+    def _take(self, origin: _Origin, tail: str, piece: Text) -> Iterable[Frames[SseItem]]:
+        """Return the frames of whole blocks, and keep the tail behind them."""
+        blocks, end = origin[0], piece[2]
         if len(blocks) > _LOT or (tail and self._shows_early(tail)):
-            return self._lots(piece, blocks, tail, where)
+            return self._lots(origin, tail, piece)
         items = self._items(blocks)
-        self._hold(piece, tail)
+        self._hold(tail, end)
         if len(items) > BATCH:
-            return self._batches(items, self._settle(piece.end), where)
-        return (Frames(items, self._settle(piece.end), partial(where, 0)),)
+            return self._batches(items, self._settle(end), origin)
+        return ((items, self._settle(end), partial(_place, origin, 0)),)
 
     def _batches(
-        self, items: list[SseItem], size: int, where: Callable[[int, int], Span], first: int = 0
+        self, items: list[SseItem], size: int, origin: _Origin, first: int = 0
     ) -> Iterator[Frames[SseItem]]:
         """Return the items some at a time; `size` goes with the last."""
         for start in range(0, len(items), BATCH):
             last = start + BATCH >= len(items)
             lot = items[start : start + BATCH]
-            yield Frames(lot, size if last else 0, partial(where, first + start))
+            yield lot, size if last else 0, partial(_place, origin, first + start)
 
-    def _lots(
-        self, piece: Text, blocks: str, tail: str, where: Callable[[int, int], Span]
-    ) -> Iterator[Frames[SseItem]]:
+    def _lots(self, origin: _Origin, tail: str, piece: Text) -> Iterator[Frames[SseItem]]:
         """Take many blocks a lot at a time, so that what nobody asks for stays text."""
-        at, first, offset = 0, 0, self._settled
+        blocks, at, first, offset = origin[0], 0, 0, self._settled
+        _, _, end, held, _ = piece
         while at < len(blocks):
             lot = blocks[at : _after_blank_line(blocks, at + _LOT) or None]
             items = self._items(lot)
             if items:  # so that no byte is done with before the events it is part of
-                offset += len(self._as_it_came(lot).encode())
-                yield from self._batches(items, self._settle(offset), where, first)
+                offset += _utf8_size(self._as_it_came(lot))
+                yield from self._batches(items, self._settle(offset), origin, first)
             at, first = at + len(lot), first + len(items)
         if tail and self._shows_early(tail):
             rest = self._as_it_came(tail)
-            start_of_rest = piece.end - _size(piece, rest)
-            self._frame_start = start_of_rest
-            yield from self._feed(Text(rest, start_of_rest, piece.end, piece.held))
+            start = self._frame_start = end - _utf8_size(rest)
+            yield from self._feed((rest, start, end, held, 0))
         else:
-            self._hold(piece, tail)
-            yield Frames([], self._settle(piece.end), _Batch().span)
+            self._hold(tail, end)
+            yield [], self._settle(end), _Batch().span
 
     def _end_of_blocks(self, text: str) -> int:
-        """Return where the last whole block ends in `text`, 0 if none does."""
-        stop = _behind_blank_lines(text)
-        if stop or text[:1] != "\n":
-            return stop
+        """Return the index behind the last blank line in `text`, 0 if there is none."""
+        found = text.rfind("\n")
+        while found > 0 and text[found - 1] != "\n":
+            found = text.rfind("\n", 0, found)
+        if found > 0:
+            return found + 1
+        if found < 0:
+            return 0
         return 1 if not self._block or self._block[-1][-1] == "\n" else 0
 
     def _shows_early(self, tail: str) -> bool:
@@ -402,21 +440,21 @@ class SseFramer:
         asks_for_lines = self._asks and (self._block or self._asks != _CURSOR or "retry" in tail)
         return bool(asks_for_lines) or "\n:" in tail
 
-    def _hold(self, piece: Text, tail: str) -> None:
-        """Keep the text of the open block, `tail`, with which the piece ends."""
+    def _hold(self, tail: str, end: int) -> None:
+        """Keep the text of the open block, `tail`, with which the piece ends at byte `end`."""
         if not tail:
             if not self._block:
                 self._line_end_is = ""
             return
         size = len(tail)
-        if size != piece.end - piece.start:
-            size = _size(piece, self._as_it_came(tail))
+        if self._line_end_is == "\r\n" or not tail.isascii():
+            size = _utf8_size(self._as_it_came(tail))
         if not self._block:
-            self._frame_start = piece.end - size
+            self._frame_start = end - size
             if "\n" not in tail:
                 self._line_end_is = ""
         self._block.add(tail)
-        self._kept += size
+        self.open += size
 
     def _unfold(self) -> None:
         """Hand the text of the open block over to the walk."""
@@ -434,16 +472,29 @@ class SseFramer:
         return text.replace("\n", "\r\n") if self._line_end_is == "\r\n" else text
 
     def _items(self, blocks: str) -> list[SseItem]:
-        """Return the items of whole blocks."""
+        """Return the items of whole blocks, at one go where all are alike.
+
+        That is, a data line alone or an event line and a data line.
+        """
+        items: list[Any]
         if blocks.startswith("data: "):
             if blocks.find("\n") > _LONG:
                 return self._long_items(blocks)
-            values = blocks[6:-2].split("\n\ndata: ")
-            if blocks.count("\n") == 2 * len(values):  # so no value has a line end
-                self.largest = max(self.largest, *map(len, values))
-                last_id = self._last_id
-                return [("message", value, last_id, None) for value in values]
-        return self._items_of_lines(blocks)
+            values, id = blocks[6:-2].split("\n\ndata: "), self._carried()
+            items = [("message", value, id, None) for value in values if "\n" not in value]
+        elif blocks.startswith("event: "):
+            values, id = blocks[7:-2].split("\n\nevent: "), self._carried()
+            items = [
+                (event or "message", data, id, None)
+                for event, found, data in [value.partition("\ndata: ") for value in values]
+                if found and "\n" not in event and "\n" not in data
+            ]
+        else:
+            return self._items_of_lines(blocks)
+        if len(items) < len(values):
+            return self._items_of_lines(blocks)
+        self.largest = max(self.largest, max([len(item[1]) for item in items]))
+        return items
 
     def _long_items(self, blocks: str) -> list[SseItem]:
         """Return the items of whole blocks, where the first is long: one `find` for each."""
@@ -453,7 +504,7 @@ class SseFramer:
             found = blocks.find("\n", at)
             if not (blocks.startswith("data: ", at) and blocks.startswith("\n", found + 1)):
                 return items + self._items_of_lines(blocks[at:])
-            items.append(("message", blocks[at + 6 : found], self._last_id, None))
+            items.append(("message", blocks[at + 6 : found], self._carried(), None))
             self.largest = max(self.largest, found - at - 6)
             at = found + 2
         return items
@@ -478,26 +529,17 @@ class SseFramer:
         return items
 
 
-def _place(
-    blocks: str,
-    line_end: str,
-    start: int,
-    asks: frozenset[type[Extra]],
-    last_id: str,
-    first: int,
-    index: int,
-) -> Span:
-    """Walk whole blocks from byte `start` on, and return where an item of theirs stands.
+def _place(origin: _Origin, first: int, index: int) -> Span:
+    """Walk whole blocks from a clean start, and return where an item of theirs stands.
 
-    The item is the one at `index` of those from the `first` on. `last_id` is the
-    id in force before them: whether a block moves the cursor depends on it.
+    The item is the one at `index` of those from the `first` on.
     """
+    blocks, line_end, start, asks, last_id = origin
     if line_end == "\r\n":
         blocks = blocks.replace("\n", "\r\n")
     size = len(blocks.encode())
-    again = SseFramer(size, asks)
-    again._id = again._last_id = last_id
-    return again._find(Text(blocks, start, start + size), first + index)
+    again = SseFramer(size, asks, last_id)
+    return again._find((blocks, start, start + size, 0, 0), first + index)
 
 
 def _after_blank_line(text: str, at: int) -> int:
@@ -511,17 +553,8 @@ def _after_blank_line(text: str, at: int) -> int:
     return found + 2 if found >= 0 else 0
 
 
-def _behind_blank_lines(text: str) -> int:
-    """Return the index behind the last blank line, 0 if there is none."""
-    found = text.rfind("\n")
-    while found > 0 and text[found - 1] != "\n":
-        found = text.rfind("\n", 0, found)
-    return found + 1 if found > 0 else 0
-
-
-def _size(piece: Text, part: str) -> int:
-    """Return how many bytes a part of the piece is."""
-    return len(part) if len(piece.text) == piece.end - piece.start else len(part.encode())
+def _utf8_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 class _LineEnds:

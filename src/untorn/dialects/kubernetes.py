@@ -57,6 +57,8 @@ class KubernetesWatch(Dialect[WatchEvent, WatchState]):
     one. `ERROR` fails it with the words of its `Status`; see `WatchState.expired`.
     """
 
+    media_types = frozenset({"application/json"})  # in lines, to whoever asked for a watch
+
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""
         return LineFramer(limits.frame_bytes)

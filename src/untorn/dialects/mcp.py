@@ -9,7 +9,7 @@ before it, even on purpose, and be resumed with `Last-Event-ID`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias, final
 
 from ..event import JsonEvent, Other
@@ -17,7 +17,8 @@ from ..faults import ProtocolViolation, ServiceError
 from ..frame import Cursor, Extra, SseFrame
 from ..limits import Limits
 from ..payload import parse_json
-from ..reduce import Dialect, Reducer
+from ..reduce import Dialect, Framer, Reducer
+from ..sse import SseFramer
 from .typed import Payload, items, string
 
 __all__ = ["Mcp", "McpEvent", "McpState"]
@@ -66,20 +67,31 @@ class Mcp(Dialect[McpEvent, McpState]):
     An event without data is a priming event and no message. Only ids of blocks
     that arrived whole move the cursor. At the end of the transport the stream is
     interrupted, and `outcome.partial.resumable` says whether to ask for the rest.
+    `last_event_id` is the id in force before the first event, of such a rest.
     """
 
     request_id: str | int | None = None
+    last_event_id: str = ""
     asks: ClassVar[frozenset[type[Extra]]] = frozenset({Cursor})
+    reconnection_ms: ClassVar[int] = 1000
+
+    def framer(self, limits: Limits) -> Framer:
+        """Return the second stage of one stream."""
+        return SseFramer(limits.frame_bytes, self.asks, self.last_event_id)
 
     def reducer(self, limits: Limits) -> Reducer[McpEvent, McpState]:
         """Return the state for one stream."""
-        return _McpReducer(self.request_id)
+        return _McpReducer(self)
+
+    def resumed_from(self, last_event_id: str) -> Mcp:
+        """Return this dialect for a stream that goes on behind an event."""
+        return replace(self, last_event_id=last_event_id)
 
 
 class _McpReducer(Reducer[McpEvent, McpState]):
-    def __init__(self, request_id: str | int | None) -> None:
-        self._request_id = request_id
-        self._last_event_id = ""
+    def __init__(self, dialect: Mcp) -> None:
+        self._request_id = dialect.request_id
+        self._last_event_id = dialect.last_event_id
         self._retry: int | None = None
         self._result: Any = None
 

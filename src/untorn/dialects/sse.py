@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Literal, TypeAlias, final
 
 from ..event import JsonEvent, ServerSentEvent, TextDelta
 from ..faults import LimitExceeded
 from ..frame import Cursor, Extra, SseFrame
 from ..limits import Limits
 from ..payload import parse_json
-from ..reduce import Dialect, Reducer
+from ..reduce import Dialect, Framer, Reducer
+from ..sse import SseFramer
 from ..stage import Cut, Ending
 from ..text import Errors
 
@@ -19,6 +20,9 @@ __all__ = ["Eof", "JsonSse", "Sse", "SseState", "TextSse"]
 
 Eof: TypeAlias = Literal["interrupts", "completes"]
 """What a clean end of the transport between two frames means."""
+
+# The standard leaves it to the client: "probably in the region of a few seconds".
+RECONNECTION_MS: Final = 3000
 
 
 @final
@@ -56,20 +60,32 @@ class Sse(Dialect[ServerSentEvent, SseState]):
 
     The event that completes is handed out too. `errors` is `"replace"` because
     the standard says so; a stream whose text you must trust wants `"strict"`.
+    `last_event_id` is the id in force before the first event, of a feed that is
+    resumed: an event has it until the stream sets another.
     """
 
     eof: Eof = "interrupts"
     sentinel: str | None = None
     complete_when: str | Callable[[ServerSentEvent], bool] | None = None
     errors: Errors = "replace"
+    last_event_id: str = ""
     asks: ClassVar[frozenset[type[Extra]]] = frozenset({Cursor})
+    reconnection_ms: ClassVar[int] = RECONNECTION_MS
 
     def __post_init__(self) -> None:
         _check_eof(self.eof)
 
+    def framer(self, limits: Limits) -> Framer:
+        """Return the second stage of one stream."""
+        return SseFramer(limits.frame_bytes, self.asks, self.last_event_id)
+
     def reducer(self, limits: Limits) -> Reducer[ServerSentEvent, SseState]:
         """Return the state for one stream."""
         return _SseReducer(self)
+
+    def resumed_from(self, last_event_id: str) -> Sse:
+        """Return this dialect for a stream that goes on behind an event."""
+        return replace(self, last_event_id=last_event_id)
 
 
 class _SseReducer(Reducer[ServerSentEvent, SseState]):
@@ -78,7 +94,7 @@ class _SseReducer(Reducer[ServerSentEvent, SseState]):
         self._complete_when = dialect.complete_when
         self._eof = dialect.eof
         self._completes = dialect.sentinel is not None or dialect.complete_when is not None
-        self._last_event_id = ""
+        self._last_event_id = dialect.last_event_id
         self._retry: int | None = None
 
     @property
@@ -94,6 +110,15 @@ class _SseReducer(Reducer[ServerSentEvent, SseState]):
         if self._completes:
             self._check(event)
         return (event,)
+
+    def feed_all(self, frames: list[SseFrame | Cursor]) -> list[ServerSentEvent] | None:
+        if self._completes or not frames:
+            return None
+        events = [ServerSentEvent(*frame) for frame in frames if isinstance(frame, tuple)]
+        if len(events) < len(frames):  # some move the cursor in between
+            return None
+        self._last_event_id = events[-1].id
+        return events
 
     def _move(self, cursor: Cursor) -> None:
         if cursor.id is not None:
@@ -178,26 +203,38 @@ class JsonSse(Dialect[JsonEvent, SseState]):
         value. The event that completes is handed out too.
     eof
         `"completes"`: a clean end of the transport between two frames completes.
+    last_event_id
+        The id in force before the first event, of a feed that is resumed.
     """
 
     eof: Eof = "interrupts"
     sentinel: str | None = None
     complete_when: str | Callable[[Any], bool] | None = None
     errors: Errors = "strict"
+    last_event_id: str = ""
     asks: ClassVar[frozenset[type[Extra]]] = frozenset({Cursor})
+    reconnection_ms: ClassVar[int] = RECONNECTION_MS
 
     def __post_init__(self) -> None:
         _check_eof(self.eof)
+
+    def framer(self, limits: Limits) -> Framer:
+        """Return the second stage of one stream."""
+        return SseFramer(limits.frame_bytes, self.asks, self.last_event_id)
 
     def reducer(self, limits: Limits) -> Reducer[JsonEvent, SseState]:
         """Return the state for one stream."""
         return _JsonSseReducer(self)
 
+    def resumed_from(self, last_event_id: str) -> JsonSse:
+        """Return this dialect for a stream that goes on behind an event."""
+        return replace(self, last_event_id=last_event_id)
+
 
 class _JsonSseReducer(Reducer[JsonEvent, SseState]):
     def __init__(self, dialect: JsonSse) -> None:
         self._dialect = dialect
-        self._last_event_id = ""
+        self._last_event_id = dialect.last_event_id
         self._retry: int | None = None
 
     @property

@@ -1,0 +1,19 @@
+import asyncio
+
+import httpx2
+from service import ANSWER, http_service
+
+from untorn.dialects import TextSse
+from untorn.http import open_response
+
+
+async def main(url: str) -> None:
+    async with httpx2.AsyncClient() as client, client.stream("GET", url) as response:
+        async with open_response(response, TextSse(sentinel="[DONE]")) as events:
+            async for event in events:
+                print(event.text)
+        print(events.outcome)
+
+
+with http_service(ANSWER) as url:
+    asyncio.run(main(url))

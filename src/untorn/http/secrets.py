@@ -1,0 +1,87 @@
+"""What a request keeps secret, taken out of errors and of what servers say.
+
+Keys lie in headers, in the query of the URL and before its `@`. Clients quote a header
+they refuse to send, errors carry the request along when they are pickled, and
+servers repeat what they were sent.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote
+
+__all__ = ["forget_request", "hide_secrets", "secrets_of"]
+
+_HIDDEN: Final = "[hidden]"
+_NAMES: Final = re.compile(
+    r"key|token|secret|sig|pass|auth|cookie|credential|session", re.IGNORECASE
+)
+_SHORTEST: Final = 6
+"""Characters; what is shorter is no key, and stands in too many words."""
+
+
+def hide_secrets(text: str, request: Any) -> str:
+    """Return `text` without the secrets of a request (of httpx2, httpx or aiohttp)."""
+    for secret in secrets_of(request):
+        text = text.replace(secret, _HIDDEN)
+    return text
+
+
+def secrets_of(request: Any) -> list[str]:
+    """Return the secrets of a request, the longest first."""
+    found = {secret for secret in _secrets(request) if len(secret) >= _SHORTEST}
+    return sorted(found, key=len, reverse=True)
+
+
+def forget_request(error: BaseException | None, request: Any) -> None:
+    """Take what a request keeps secret out of an error, and of all behind it."""
+    seen: set[int] = set()
+    errors = [error]
+    while errors:
+        error = errors.pop()
+        if error is None or id(error) in seen:
+            continue
+        seen.add(id(error))
+        error.args = tuple(
+            hide_secrets(_unquoted(part, request), request) if isinstance(part, str) else part
+            for part in error.args
+        )
+        if isinstance(getattr(type(error), "request", None), property):
+            error.request = None  # type: ignore[attr-defined]
+        errors += [error.__cause__, error.__context__]
+        errors += error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+
+
+def _unquoted(text: str, request: Any) -> str:
+    """Take out header values quoted as the bytes they were to be sent as."""
+    for _, value in getattr(getattr(request, "headers", None), "raw", ()):
+        text = text.replace(repr(value), _HIDDEN)
+    return text
+
+
+def _headers(request: Any) -> list[tuple[str, str]]:
+    headers = getattr(request, "headers", None)
+    return [] if headers is None else list(headers.items())
+
+
+def _secrets(request: Any) -> Iterator[str]:
+    for name, value in _headers(request):
+        if _NAMES.search(name):
+            yield value
+            yield from re.split(r"[\s;,=]+", value)
+    url = getattr(request, "url", None)
+    if url is None:
+        return
+    # The query of httpx's URL is bytes, that of yarl's a mapping.
+    query = url.query.decode("ascii", "replace") if isinstance(url.query, bytes) else ""
+    for name, value in parse_qsl(query or getattr(url, "query_string", "")):
+        if _NAMES.search(name):
+            yield value
+    userinfo = getattr(url, "userinfo", b"").decode("ascii", "replace")
+    if userinfo:
+        for part in userinfo.split(":", 1):
+            yield from (part, unquote(part))
+        yield b64encode(unquote(userinfo).encode()).decode()

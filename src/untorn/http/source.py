@@ -1,0 +1,181 @@
+"""The bytes of a response that was judged before the first of them is handed on.
+
+All that goes wrong goes wrong while the first chunk is asked for, or a later one:
+so in a stream that is opened on such a source, everything is an outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from anyio import TypedAttributeProvider, TypedAttributeSet, typed_attribute
+
+from ..faults import StreamFault
+from .answer import Answer, as_answer, leave
+from .media_types import as_media_types
+from .secrets import forget_request
+from .unexpected import judge
+
+if TYPE_CHECKING:
+    import httpx
+    import httpx2
+
+__all__ = ["HttpAttribute", "RequestSource", "ResponseSource"]
+
+
+class HttpAttribute(TypedAttributeSet):
+    """What is known of the response, once its head is here."""
+
+    status: int = typed_attribute()
+    """The status code."""
+    headers: Mapping[str, str] = typed_attribute()
+    """The fields of its head, by names in any case."""
+    response: Any = typed_attribute()
+    """The response itself, as the client has it."""
+
+
+class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider):
+    """Judges an answer, and then hands on its body."""
+
+    def __init__(self, media_types: Iterable[str]) -> None:
+        self._accepted = as_media_types(media_types)
+        self._answer: Answer | None = None
+        self._body: AsyncIterator[bytes] | None = None
+
+    @property
+    def response(self) -> Any:
+        """The response, once its head is here, or else `None`."""
+        return self._answer and self._answer.response
+
+    @property
+    def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
+        """Those of `HttpAttribute`, once the head of the response is here."""
+        answer, attribute = self._answer, cast(Any, HttpAttribute)
+        if answer is None:
+            return {}
+        return {
+            attribute.status: lambda: answer.status,
+            attribute.headers: lambda: answer.headers,
+            attribute.response: lambda: answer.response,
+        }
+
+    async def __anext__(self) -> bytes:
+        try:
+            if self._body is None:
+                self._body = await self._judged()
+            return await anext(self._body)
+        except (StopAsyncIteration, StreamFault):
+            raise
+        except Exception as error:
+            forget_request(error, self._request())
+            raise
+
+    async def aclose(self) -> None:
+        """Close the response; its connection too, unless the body was read to its end."""
+        try:
+            if self._body is not None:
+                await leave(self._body)
+        finally:
+            if self._answer is not None:
+                await self._answer.aclose()
+
+    async def _judged(self) -> AsyncIterator[bytes]:
+        assert self._answer is not None
+        await judge(self._answer, self._accepted)
+        return self._answer.body()
+
+    def _request(self) -> Any:
+        return self._answer and self._answer.request
+
+
+class ResponseSource(_JudgedSource):
+    """The body of a response that is open; see `untorn.http.open_response`."""
+
+    def __init__(self, response: Any, media_types: Iterable[str]) -> None:
+        super().__init__(media_types)
+        self._answer = as_answer(response)
+
+    def __repr__(self) -> str:
+        assert self._answer is not None
+        return f"<ResponseSource: {self._answer.status}>"
+
+
+class RequestSource(_JudgedSource):
+    """The body of the response to a request, sent when the first chunk is asked for.
+
+    client
+        An `httpx2.AsyncClient` or `httpx.AsyncClient`; it is left open.
+    method, url, request
+        What `client.stream` takes. The request is built at once, so that a mistake in
+        it is raised here.
+    media_types
+        Those that are accepted; `*/*` for any.
+
+    In place of the first chunk it raises `UnexpectedResponse` if the status is not
+    one of success, if there is nothing to read (204, 205), if the media type is not
+    among those accepted (one that is missing is), and if nothing here can decode
+    the body; and whatever the client raises, without what the request keeps secret.
+    """
+
+    def __init__(
+        self,
+        client: httpx2.AsyncClient | httpx.AsyncClient,
+        method: str,
+        url: Any,
+        *,
+        media_types: Iterable[str],
+        **request: Any,
+    ) -> None:
+        super().__init__(media_types)
+        self._client: Any = _as_client(client)
+        self._options = {
+            name: request.pop(name) for name in ("auth", "follow_redirects") if name in request
+        }
+        self._sent = _build(self._client, method, url, self._accepted, request)
+
+    def __repr__(self) -> str:
+        # Neither headers nor the path and query: keys lie there.
+        url, answer = self._sent.url, self._answer
+        status = f": {answer.status}" if answer is not None else ""
+        return f"<RequestSource {self._sent.method} {url.scheme}://{url.host}{status}>"
+
+    async def _judged(self) -> AsyncIterator[bytes]:
+        self._answer = await self._ask()
+        return await super()._judged()
+
+    async def _ask(self) -> Answer:
+        return as_answer(await self._client.send(self._sent, stream=True, **self._options))
+
+    def _request(self) -> Any:
+        return self._sent
+
+
+def _as_client(client: Any) -> Any:
+    if hasattr(client, "build_request") and hasattr(client, "aclose"):
+        return client
+    name = type(client).__name__
+    raise TypeError(
+        f"Not a client: an object of {name}; give an AsyncClient of httpx2 or httpx, "
+        "or open the response yourself and give it to open_response()"
+    )
+
+
+def _build(
+    client: Any, method: str, url: Any, accepted: frozenset[str], request: dict[str, Any]
+) -> Any:
+    """Return the request, with the headers and the timeout that a stream wants."""
+    if "timeout" not in request:
+        # A model may think for minutes. How long to wait for bytes is for `Clocks` to say.
+        given = client.timeout
+        request["timeout"] = (given.connect, None, given.write, given.pool)
+    built = client.build_request(method, url, **request)
+    wanted = {"accept": ", ".join(sorted(accepted))}
+    if "text/event-stream" in accepted:
+        wanted["cache-control"] = "no-store"
+    asked = type(built.headers)(request.get("headers"))
+    for name, value in wanted.items():
+        # `*/*` is what the client says where nobody says anything.
+        if name not in asked and built.headers.get(name) in (None, "*/*"):
+            built.headers[name] = value
+    return built

@@ -1,0 +1,161 @@
+"""The judgement of a response, before anything frames it; and what it says instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlsplit
+
+from anyio import move_on_after
+
+from ..faults import UnexpectedResponse
+from .answer import Answer, Headers, leave
+from .content_coding import package_for
+from .media_types import accepts, media_type
+from .said import printable, said
+from .secrets import hide_secrets
+
+__all__ = ["judge"]
+
+_BODY_BYTES: Final = 4096
+_BODY_SECONDS: Final = 2.0
+"""How long the body of an error may take: it is worth a sentence, not a wait."""
+_REQUEST_IDS: Final = ("x-request-id", "request-id", "x-amzn-requestid")
+
+
+async def judge(answer: Answer, accepted: frozenset[str]) -> None:
+    """Return if the response is a stream of these media types; else raise `UnexpectedResponse`.
+
+    A response without a media type is taken as it is.
+    """
+    kind = media_type(answer.headers.get("content-type"))
+    if not 200 <= answer.status < 300 or answer.status in (204, 205):
+        raise await _unexpected(answer, "http-status", kind, accepted)
+    if kind is not None and not accepts(accepted, kind):
+        raise await _unexpected(answer, "content-type", kind, accepted)
+    if answer.undecodable:
+        raise await _unexpected(answer, "content-encoding", kind, accepted)
+
+
+async def _unexpected(
+    answer: Answer, code: str, kind: str | None, accepted: frozenset[str]
+) -> UnexpectedResponse:
+    body = b"" if answer.undecodable else await _beginning(answer)
+    plain = body.decode("utf-8", "replace")
+    text = hide_secrets(plain, answer.request)
+    message, after = said(text, kind), _retry_after(answer.headers)
+    what, advice = {
+        "http-status": lambda: (_status(answer), _status_advice(answer, after)),
+        "content-type": lambda: (_type(answer, kind, accepted), _type_advice(kind)),
+        "content-encoding": lambda: (_coding(answer), _coding_advice(answer)),
+    }[code]()
+    return UnexpectedResponse(
+        hide_secrets(
+            f"{what}: {message}; {advice}" if message else f"{what}; {advice}", answer.request
+        ),
+        code=code,
+        status=answer.status,
+        media_type=kind,
+        body=body if text == plain else text.encode(),
+        message=message,
+        retry_after=after,
+        request_id=next(_request_ids(answer), None),
+    )
+
+
+async def _beginning(answer: Answer) -> bytes:
+    """Return the beginning of the body, or what came of it in time."""
+    body, chunks = b"", answer.body()
+    # However it breaks off: the status is the news.
+    with suppress(Exception), move_on_after(_BODY_SECONDS):
+        async for chunk in chunks:
+            body += chunk[: _BODY_BYTES - len(body)]
+            if len(body) == _BODY_BYTES:
+                break
+    with suppress(Exception):
+        await leave(chunks)
+    return body
+
+
+# --- the sentences ----------------------------------------------------------------
+
+
+def _status(answer: Answer) -> str:
+    reason = printable(answer.reason, 80)
+    return f"The server answered {answer.status} {reason}".rstrip()
+
+
+def _status_advice(answer: Answer, after: float | None) -> str:
+    status = answer.status
+    if status in (204, 205):
+        return "there is nothing to read"
+    if location := _location(answer.headers):
+        return f"let the client follow redirects, or ask {location} instead"
+    if status in (401, 403, 407):
+        return "check the key that was sent"
+    if status in (404, 405, 410):
+        return "check the method and the URL"
+    if status in (408, 425, 429) or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return "ask again later" if after is None else f"ask again in {after:g} s"
+    return "check the request"
+
+
+def _type(answer: Answer, kind: str | None, accepted: frozenset[str]) -> str:
+    expected = sorted(accepted)
+    others = " or the like" if len(expected) > 1 else ""
+    wanted = f", not {expected[0]}{others}" if expected else ""
+    return f"The server answered {answer.status} with {printable(kind or '', 80)}{wanted}"
+
+
+def _type_advice(kind: str | None) -> str:
+    if kind == "text/html":
+        return "check the URL, and what stands between you and the server"
+    return "ask for a stream, or name this type in media_types if it is one"
+
+
+def _coding(answer: Answer) -> str:
+    return f"Nothing here can decode the content coding {printable(answer.undecodable[0], 40)!r}"
+
+
+def _coding_advice(answer: Answer) -> str:
+    package = package_for(answer.undecodable[0])
+    install = f"install the package {package}, or " if package else ""
+    return f"{install}send the header 'Accept-Encoding: gzip'"
+
+
+def _location(headers: Headers) -> str | None:
+    """Return where a redirect leads, without what may be secret in it."""
+    with suppress(ValueError):
+        parts = urlsplit(headers.get("location") or "")
+        host = parts.netloc.rpartition("@")[2]
+        return printable(parts._replace(netloc=host, query="", fragment="").geturl(), 200) or None
+    return None
+
+
+# --- the fields -------------------------------------------------------------------
+
+
+def _request_ids(answer: Answer) -> Iterator[str]:
+    for name in _REQUEST_IDS:
+        if given := answer.headers.get(name):
+            yield hide_secrets(printable(given, 200), answer.request)
+
+
+def _retry_after(headers: Headers) -> float | None:
+    """Return the seconds to wait: RFC 9110, section 10.2.3, or the header in milliseconds."""
+    given = headers.get("retry-after") or ""
+    for text, unit in ((headers.get("retry-after-ms") or "", 1000), (given, 1)):
+        with suppress(ValueError):
+            seconds = float(text) / unit
+            if math.isfinite(seconds):
+                return max(seconds, 0.0)
+    with suppress(ValueError):
+        date = parsedate_to_datetime(given)
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return max((date - datetime.now(UTC)).total_seconds(), 0.0)
+    return None
