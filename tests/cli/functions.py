@@ -58,3 +58,8 @@ def waits_in_its_thread(url: str) -> None:
 async def refuses(url: str) -> None:
     """A client that takes nothing for a success."""
     raise ValueError("No.\nNever.")
+
+
+def refuses_in_its_thread(url: str) -> None:
+    """The same without async."""
+    raise ValueError("No.\nNever.")

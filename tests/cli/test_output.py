@@ -12,7 +12,7 @@ import click
 import pytest
 
 from untorn.cli.output import Notes, Output, console_on, visible
-from untorn.cli.show import TextShow, _json, kept, sentence
+from untorn.cli.show import TextShow, json_text, kept, sentence
 from untorn.cli.status import _forget, run, status_of
 from untorn.event import Message, TextDelta, ToolCall
 from untorn.outcome import Boundary, Cause, Completed, Interrupted, Position
@@ -86,10 +86,10 @@ def test_control_characters_are_spelled_out() -> None:
 def test_json_has_a_word_for_everything() -> None:
     """What JSON cannot say is said as well as can be."""
     values = {"a": float("inf"), "b": [float("nan"), (1,)], "c": b"\xffx", "d": TextDelta("t")}
-    assert _json(values) == (
+    assert json_text(values) == (
         '{"a": null, "b": [null, [1]], "c": "\ufffdx", "d": {"text": "t", "choice": 0}}'
     )
-    assert _json({"a": {1}}) == '{"a": "{1}"}'
+    assert json_text({"a": {1}}) == '{"a": "{1}"}'
 
 
 def test_an_outcome_of_anything_has_a_sentence() -> None:

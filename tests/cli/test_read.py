@@ -320,6 +320,6 @@ def test_ctrl_c_before_there_was_anything_is_quiet(monkeypatch: pytest.MonkeyPat
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("untorn.cli.read.open_stream", interrupted)
+    monkeypatch.setattr("untorn.cli.reading.open_stream", interrupted)
     result = invoke("read", "--json", "-", stdin=chat("Hi"))
     assert (result.exit_code, result.output) == (130, "")

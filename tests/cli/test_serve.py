@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from untorn.cli import serve as serve_module
-from untorn.testing import Ending, boundaries, seeded
+from untorn.testing import Ending, RecordedEnd, RecordedResponse, boundaries, seeded
 
 from .commands import chat, invoke, plain
 from .functions import HTTP
+from .recordings import recording, written
 
 WIRE = chat("naïve ", "你好")
 
@@ -160,3 +161,60 @@ def test_a_port_that_is_taken_is_told(answer: str) -> None:
         result = invoke("serve", answer, "--port", str(port))
     assert result.exit_code == 1
     assert f"the port {port} cannot be listened on: " in result.stderr
+
+
+# --- a recording --------------------------------------------------------------------
+
+
+@pytest.fixture
+def taped(tmp_path: Path) -> str:
+    """A recording of a refused request, in three reads, that broke off."""
+    response = RecordedResponse(503, "Busy", "application/json", {"server": "s"})
+    end = RecordedEnd(9.0, "error", "ReadError", "")
+    made = recording(WIRE, cuts=[20, 90], step=2.0, response=response, end=end)
+    return written(tmp_path / "answer.rec", made)
+
+
+def test_a_recording_is_served_as_it_came(taped: str, served: list[Any]) -> None:
+    """Its status, its media type, its cuts, its times, and the end that comes closest."""
+    assert invoke("serve", taped).exit_code == 0
+    (server,) = served
+    response = server._response
+    assert list(boundaries(response.pieces)) == [20, 90]
+    assert (list(server._delays), response.status) == ([2.0, 2.0, 2.0], 503)
+    assert response.headers == {"content-type": "application/json"}
+    assert response.ending is Ending.MISSING_LAST_CHUNK
+
+
+def test_what_is_told_goes_before_what_was_recorded(taped: str, served: list[Any]) -> None:
+    """Other cuts have no recorded times; a delay, an end, a status and a header are one's own."""
+    header = ("--header", "Content-Type: text/plain")
+    options = ("--status=200", "--ending=last-chunk", "--delay=0", *header)
+    assert invoke("serve", taped, *options, "--until", "60").exit_code == 0
+    assert invoke("serve", taped, "--every", "50").exit_code == 0
+    first, second = served
+    assert (first._response.status, first._response.ending) == (200, Ending.LAST_CHUNK)
+    assert first._response.headers == {"content-type": "text/plain"}
+    assert list(boundaries(first._response.pieces)) == [20]
+    assert b"".join(first._response.pieces) == WIRE[:60]
+    assert (first._delays, second._delays) == (0.0, 0.0)
+    assert list(boundaries(second._response.pieces)) == list(range(50, len(WIRE), 50))
+
+
+def test_a_client_gets_the_recording(tmp_path: Path) -> None:
+    """Over a real socket: the bytes, and the end."""
+    made = written(tmp_path / "a.rec", recording(WIRE, cuts=[20], step=0.05))
+    with start(made, "--once") as process:
+        with HTTP.open(address(process), timeout=30) as response:
+            assert response.read() == WIRE
+        process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_a_broken_recording_is_not_served(taped: str, served: list[Any]) -> None:
+    """It is told, and not served as if it were a capture."""
+    path = Path(taped)
+    path.write_bytes(path.read_bytes().replace(b'"at": 2.0', b'"at": "x"'))
+    result = invoke("serve", taped)
+    assert (result.exit_code, served) == (2, [])
+    assert "line 2: 'at' is not a number" in result.stderr

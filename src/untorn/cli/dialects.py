@@ -28,55 +28,50 @@ from ..dialects import (
     TextSse,
     TitanText,
 )
+from ..http.media_types import media_types_of
 from ..reduce import Dialect
 
 __all__ = ["AUTO", "DIALECTS", "Named", "media_types"]
 
 AUTO: Final = "auto"
 
-_SSE: Final = ("text/event-stream",)
-_LINES: Final = (
-    "application/x-ndjson",
-    "application/ndjson",
-    "application/jsonl",
-    "application/x-jsonlines",
-    "application/json-lines",
-    "application/stream+json",
-)
-_BINARY: Final = ("application/vnd.amazon.eventstream",)
-_JSON: Final = ("application/json",)
+_JSON: Final = frozenset({"application/json"})
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A dialect, and the media types that its streams are served with."""
+    """A dialect, and the media types that its streams are served as."""
 
     dialect: Callable[[], Dialect[Any, Any]]
-    media_types: tuple[str, ...]
+
+    @property
+    def media_types(self) -> frozenset[str]:
+        """Those of the dialect."""
+        return media_types_of(self.dialect())
 
 
 DIALECTS: Final = {
-    "a2a": Named(A2A, _SSE),
-    "ai-sdk-ui": Named(AiSdkUi, _SSE),
-    "anthropic": Named(AnthropicMessages, _SSE),
-    "bedrock": Named(Bedrock, _BINARY),
-    "bedrock-anthropic": Named(lambda: Bedrock(AnthropicMessages()), _BINARY),
-    "bedrock-titan": Named(lambda: Bedrock(TitanText()), _BINARY),
-    "cohere": Named(CohereChat, _SSE),
-    "gemini": Named(Gemini, _SSE),
-    "json-lines": Named(JsonLines, _LINES),
-    "json-sse": Named(JsonSse, _SSE),
-    "kubernetes": Named(KubernetesWatch, _JSON),
-    "langgraph": Named(LangGraph, _SSE),
-    "mcp": Named(Mcp, _SSE),
-    "mistral": Named(Mistral, _SSE),
-    "ollama": Named(OllamaChat, _LINES),
-    "openai-assistants": Named(OpenAIAssistants, _SSE),
-    "openai-chat": Named(OpenAIChat, _SSE),
-    "openai-responses": Named(OpenAIResponses, _SSE),
-    "sse": Named(Sse, _SSE),
-    "strict-sse": Named(StrictSse, _SSE),
-    "text-sse": Named(TextSse, _SSE),
+    "a2a": Named(A2A),
+    "ai-sdk-ui": Named(AiSdkUi),
+    "anthropic": Named(AnthropicMessages),
+    "bedrock": Named(Bedrock),
+    "bedrock-anthropic": Named(lambda: Bedrock(AnthropicMessages())),
+    "bedrock-titan": Named(lambda: Bedrock(TitanText())),
+    "cohere": Named(CohereChat),
+    "gemini": Named(Gemini),
+    "json-lines": Named(JsonLines),
+    "json-sse": Named(JsonSse),
+    "kubernetes": Named(KubernetesWatch),
+    "langgraph": Named(LangGraph),
+    "mcp": Named(Mcp),
+    "mistral": Named(Mistral),
+    "ollama": Named(OllamaChat),
+    "openai-assistants": Named(OpenAIAssistants),
+    "openai-chat": Named(OpenAIChat),
+    "openai-responses": Named(OpenAIResponses),
+    "sse": Named(Sse),
+    "strict-sse": Named(StrictSse),
+    "text-sse": Named(TextSse),
 }
 
 
@@ -87,6 +82,6 @@ def media_types(name: str) -> frozenset[str]:
     stream only to those who asked for a watch.
     """
     if name != AUTO:
-        return frozenset(DIALECTS[name].media_types)
+        return DIALECTS[name].media_types
     every = frozenset(kind for named in DIALECTS.values() for kind in named.media_types)
-    return every - frozenset(_JSON)
+    return every - _JSON

@@ -6,7 +6,10 @@ import click
 
 from .demo import demo
 from .read import read
+from .record import record
+from .replay import replay
 from .serve import serve
+from .timeline import timeline
 from .torture import torture
 from .verdict import verdict
 
@@ -18,6 +21,9 @@ _HELP = """Read streamed responses so that a torn answer never looks whole.
     untorn demo                       see the difference in five seconds
     untorn read answer.sse            read a capture
     curl -N ... | untorn read -       read what another program receives
+    untorn record URL -o answer.rec   record a live response, and when each byte came
+    untorn replay answer.rec          read it again, at that pace
+    untorn timeline answer.rec        see its reads, events and stalls in one picture
     untorn serve answer.sse           serve it, cut and ended as told
     untorn torture answer.sse         put a parser through every cut and prefix of it
     untorn verdict                    see which endings a client notices
@@ -34,6 +40,9 @@ def group() -> None:
 
 group.add_command(demo)
 group.add_command(read)
+group.add_command(record)
+group.add_command(replay)
 group.add_command(serve)
+group.add_command(timeline)
 group.add_command(torture)
 group.add_command(verdict)

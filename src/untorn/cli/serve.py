@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -13,20 +14,27 @@ import anyio
 import click
 
 from ..testing.chaos import ChaosServer
-from ..testing.cuts import Cutting, bytewise, cuts_at, seeded
+from ..testing.cuts import Cutting, boundaries, bytewise, cuts_at, seeded
+from ..testing.recording import RecordedResponse, is_recording
 from ..testing.response import ContentEncoding, Ending, Response
 from .output import Notes, Output
+from .recorded import recording_at
 from .status import COMPLETED, run
 
 __all__ = ["serve"]
 
 _HELP = """Serve a file to every request, cut and ended as told.
 
+A recording of `untorn record` is served as it came: its status, its media type, its
+reads at their times, and the end that comes closest (silence, if the recorder left).
+Whatever is told goes before; other cuts are served without its times.
+
 The address is written to standard output, a line for each request to standard
 error. Only this machine can connect. Each piece is one HTTP chunk.
 
 \b
     untorn serve answer.sse
+    untorn serve answer.rec
     untorn serve answer.sse --bytewise --delay 0.01
     untorn serve answer.sse --until 700 --ending missing-last-chunk
     untorn serve answer.sse --seeded 9 --seed 3 --encoding gzip --once
@@ -55,6 +63,10 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float) -> float:
     return value
 
 
+def _pause(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    return value if value is None else _seconds(ctx, param, value)
+
+
 _count: Final = click.IntRange(min=1)
 
 
@@ -66,15 +78,11 @@ _count: Final = click.IntRange(min=1)
 @click.option("--bytewise", "is_bytewise", is_flag=True, help="Cut between all bytes.")
 @click.option("--seeded", "pieces", type=_count, help="Cut into so many pieces, at random.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What --seeded draws from.")
-@click.option(
-    "--delay", type=float, default=0.0, callback=_seconds, help="Seconds before each piece."
-)
+@click.option("--delay", type=float, callback=_pause, help="Seconds before each piece.")
 @click.option(
     "--ending",
     type=click.Choice([ending.value for ending in Ending]),
-    default=Ending.LAST_CHUNK.value,
-    show_default=True,
-    help="How the body ends.",
+    help="How the body ends; last-chunk, or as recorded, if not given.",
 )
 @click.option(
     "--ping",
@@ -84,7 +92,11 @@ _count: Final = click.IntRange(min=1)
     callback=_seconds,
     help="Seconds between the comments of that ending.",
 )
-@click.option("--status", type=click.IntRange(200, 599), default=200, show_default=True)
+@click.option(
+    "--status",
+    type=click.IntRange(200, 599),
+    help="The status; 200, or the recorded one, if not given.",
+)
 @click.option("--header", "headers", multiple=True, callback=_header, help="'Name: value' to send.")
 @click.option("--encoding", type=click.Choice(["gzip", "deflate"]), help="The content-encoding.")
 @click.option(
@@ -95,10 +107,10 @@ _count: Final = click.IntRange(min=1)
 def serve(
     file: Path,
     until: int | None,
-    delay: float,
-    ending: str,
+    delay: float | None,
+    ending: str | None,
     ping: float,
-    status: int,
+    status: int | None,
     headers: dict[str, str],
     encoding: ContentEncoding | None,
     port: int,
@@ -109,13 +121,51 @@ def serve(
     """Serve the file until Ctrl-C, or for so many requests."""
     if once and requests is not None:
         raise click.UsageError("give --once or --requests, not both.")
-    wire = file.read_bytes()[:until]
-    response = Response(_Cuts(**cuts).of(wire), status, headers, encoding, Ending(ending))
-    server = _Server(response, delay, ping, port)
+    served = _served(file)
+    wire = served.wire[:until]
+    told = _Cuts(**cuts).of(wire)
+    pieces = served.pieces_until(len(wire)) if told is None else told
+    response = Response(
+        pieces,
+        status or served.status,
+        {**served.headers, **headers},
+        encoding,
+        served.ending if ending is None else Ending(ending),
+    )
+    delays = served.delays if delay is None and told is None else delay or 0.0
+    server = _Server(response, delays, ping, port)
     server.most = 1 if once else requests
     # Without --backend: a server for others, whose loop is nobody's business.
     run(partial(_serve, server), "asyncio")
     raise SystemExit(COMPLETED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """What a file says of how it is served."""
+
+    pieces: Cutting
+    delays: Sequence[float] = ()
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    ending: Ending = Ending.LAST_CHUNK
+
+    @property
+    def wire(self) -> bytes:
+        return b"".join(self.pieces)
+
+    def pieces_until(self, stop: int) -> Cutting:
+        return cuts_at(self.wire[:stop], [cut for cut in boundaries(self.pieces) if cut < stop])
+
+
+def _served(file: Path) -> _Served:
+    content = file.read_bytes()
+    if not is_recording(content):
+        return _Served([content])
+    recording = recording_at(file)
+    response = recording.response or RecordedResponse(200)
+    headers = {"content-type": response.content_type or ""}
+    return _Served(recording.cuts, recording.delays, response.status, headers, recording.ending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +178,8 @@ class _Cuts:
     pieces: int | None
     seed: int
 
-    def of(self, wire: bytes) -> Cutting:
+    def of(self, wire: bytes) -> Cutting | None:
+        """Return the pieces; `None` if none of the options was given."""
         given = [self.every, self.offsets or None, self.is_bytewise or None, self.pieces]
         if len([option for option in given if option is not None]) > 1:
             raise click.UsageError("give one of --every, --at, --bytewise and --seeded.")
@@ -136,6 +187,8 @@ class _Cuts:
             return bytewise(wire)
         if self.pieces is not None:
             return seeded(wire, self.pieces, self.seed)
+        if not self.every and not self.offsets:
+            return None
         offsets = range(self.every, len(wire), self.every) if self.every else self.offsets
         try:
             return cuts_at(wire, offsets)

@@ -7,6 +7,7 @@ import math
 import re
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, assert_never
 
@@ -23,9 +24,18 @@ from ..event import (
 from ..faults import UnexpectedResponse
 from ..outcome import Completed, Failed, Interrupted, Outcome, StreamInterrupted
 from .output import Notes, Output
-from .source import excerpt
 
-__all__ = ["JsonShow", "Show", "TextShow", "kept", "sentence"]
+__all__ = [
+    "JsonShow",
+    "Show",
+    "TextShow",
+    "conclusion",
+    "event_object",
+    "json_text",
+    "kept",
+    "outcome_object",
+    "sentence",
+]
 
 
 class Show(ABC):
@@ -48,14 +58,14 @@ class JsonShow(Show):
 
     async def event(self, event: Any) -> None:
         """Write an event: its fields, under the names they have in Python."""
-        await self._write(_event(event))
+        await self._write(event_object(event))
 
     async def outcome(self, outcome: Outcome[Any]) -> None:
         """Write the outcome, with the folded value."""
-        await self._write({"kind": "outcome", **_outcome(outcome)})
+        await self._write({"kind": "outcome", **outcome_object(outcome)})
 
     async def _write(self, value: dict[str, Any]) -> None:
-        self._out.write(_json(value) + "\n")
+        self._out.write(json_text(value) + "\n")
         await self._out.flush()
 
 
@@ -99,12 +109,8 @@ class TextShow(Show):
             self._complement(value)
             await self._out.flush()
             self._details(value)
-        self._line(sentence(outcome), _STYLES[type(outcome)])
-        if isinstance(outcome, Failed) and isinstance(outcome.error, UnexpectedResponse):
-            if outcome.error.body:
-                self._line(f"It says: {excerpt(outcome.error.body)}")
-        elif not isinstance(outcome, Completed):
-            self._line(f"Kept: {kept(outcome)}.")
+        for line, style in conclusion(outcome):
+            self._line(line, style)
         if self._out.is_terminal and not self._out.at_line_start and not self._shares:
             self._out.write("\n")
         await self._out.flush()
@@ -133,7 +139,7 @@ class TextShow(Show):
             if not call.finished:
                 self._line(f"unfinished tool call, not to be run: {_call(call)}", "yellow")
         if value.usage is not None:
-            self._line(f"usage: {_json(value.usage)}", "dim")
+            self._line(f"usage: {json_text(value.usage)}", "dim")
 
     def _note(self, kind: type, label: str, text: str, style: str) -> None:
         """Write a piece of a note, behind its label where it begins."""
@@ -160,6 +166,16 @@ _STYLES = {Completed: "bold green", Interrupted: "bold yellow", Failed: "bold re
 
 
 # --- in words -----------------------------------------------------------------------
+
+
+def conclusion(outcome: Outcome[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the lines that say how a stream ended and what there is of it, with their styles."""
+    yield sentence(outcome), _STYLES[type(outcome)]
+    if isinstance(outcome, Failed) and isinstance(outcome.error, UnexpectedResponse):
+        if outcome.error.code == "content-type":
+            yield "To read it all the same, pipe the body into `untorn read -`.", ""
+    elif not isinstance(outcome, Completed):
+        yield f"Kept: {kept(outcome)}.", ""
 
 
 def sentence(outcome: Outcome[Any]) -> str:
@@ -210,20 +226,22 @@ def _plain(event: Any) -> str:
             name = f"{type} [{id}]" if id else type
             return f"{name}: {data}".replace("\n", "\\n")
         case JsonEvent(_, value):
-            return _json(value)
+            return json_text(value)
         case _:
-            return _json(_event(event))
+            return json_text(event_object(event))
 
 
 # --- as JSON ------------------------------------------------------------------------
 
 
-def _event(event: Any) -> dict[str, Any]:
+def event_object(event: Any) -> dict[str, Any]:
+    """Return an event as an object: its kind, and its fields by their names in Python."""
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(event).__name__).lower()
     return {"kind": name, **(_fields(event) if is_dataclass(event) else {"data": event})}
 
 
-def _outcome(outcome: Outcome[Any]) -> dict[str, Any]:
+def outcome_object(outcome: Outcome[Any]) -> dict[str, Any]:
+    """Return an outcome as an object, with the folded value."""
     head = {"outcome": type(outcome).__name__.lower(), "sentence": sentence(outcome)}
     rest = _fields(outcome) | {"retry_safe": outcome.retry_safe}
     match outcome:
@@ -242,7 +260,8 @@ def _fields(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """Return a value as JSON that every program can read."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_default)
     except ValueError:  # 1e999 is a number in JSON, and an infinity in Python

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
-from http import HTTPStatus
 from typing import BinaryIO, Final, Protocol
 
 import anyio
+import click
 import httpx2
 
-from ..dialects.detect import media_type
-from ..faults import UnexpectedResponse
+from ..http import RequestSource
+from ..http.answer import Answer
+from ..http.secrets import forget_request
+from .request import Request
 
-__all__ = ["Bytes", "FileBytes", "Request", "ResponseBytes", "excerpt"]
+__all__ = ["Bytes", "FileBytes", "ResponseBytes", "UnjudgedBytes"]
 
 _READ_BYTES: Final = 64 * 1024
-_BODY_BYTES: Final = 4096
-"""What is kept of the body of a response that is no stream."""
 _CONNECT_SECONDS: Final = 10.0
 
 
 class Bytes(Protocol):
     """Chunks of bytes, their `Content-Type` if it is known by the first of them, and a close."""
 
-    content_type: str | None
-
+    @property
+    def content_type(self) -> str | None: ...
     def __aiter__(self) -> AsyncIterator[bytes]: ...
     async def __anext__(self) -> bytes: ...
     async def aclose(self) -> None: ...
@@ -55,91 +53,71 @@ class FileBytes(AsyncIterator[bytes]):
         self._file.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What to ask for. Not shown: headers carry keys, and so may the URL."""
+class ResponseBytes(RequestSource):
+    """The body of the response to a request, by a client of its own.
 
-    method: str
-    url: httpx2.URL
-    headers: httpx2.Headers
-    data: bytes | None
-
-    def __repr__(self) -> str:
-        return f"Request({self.method})"
-
-
-class ResponseBytes(AsyncIterator[bytes]):
-    """The body of the response to a request, which is sent when the first chunk is asked for.
-
-    Raises `UnexpectedResponse` if the status is not 200, or the media type not one
-    of those that are accepted; a response without one is taken as it is.
+    media_types
+        Those that are accepted.
+    transport
+        Stands for the network, if it is given.
     """
 
-    content_type: str | None = None
+    def __init__(
+        self,
+        request: Request,
+        media_types: frozenset[str],
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._own = _client(transport)
+        super().__init__(
+            self._own,
+            request.method,
+            request.url,
+            media_types=media_types,
+            headers=request.headers,
+            content=request.data,
+        )
 
-    def __init__(self, request: Request, accepted: frozenset[str]) -> None:
-        self._request = request
-        self._accepted = accepted
-        self._client: httpx2.AsyncClient | None = None
-        self._response: httpx2.Response | None = None
-        self._body: AsyncIterator[bytes] | None = None
-
-    async def __anext__(self) -> bytes:
-        if self._body is None:
-            self._body = await self._send()
-        return await anext(self._body)
+    @property
+    def content_type(self) -> str | None:
+        """The `Content-Type`, once the head of the response is here."""
+        kind: str | None = self.response and self.response.headers.get("content-type")
+        return kind
 
     async def aclose(self) -> None:
         """Close the response and its connection."""
         try:
-            if self._response is not None:
-                await self._response.aclose()
+            await super().aclose()
         finally:
-            if self._client is not None:
-                await self._client.aclose()
-
-    async def _send(self) -> AsyncIterator[bytes]:
-        # Redirects are not followed: they would take the headers to another host.
-        # How long to wait for an answer the clocks of the stream say.
-        timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
-        client = self._client = httpx2.AsyncClient(timeout=timeout, follow_redirects=False)
-        asked = self._request
-        request = client.build_request(
-            asked.method, asked.url, headers=asked.headers, content=asked.data
-        )
-        response = self._response = await client.send(request, stream=True)
-        self.content_type = response.headers.get("content-type")
-        kind = media_type(self.content_type)
-        if response.status_code != HTTPStatus.OK:
-            raise await _unexpected(response, "http-status")
-        if kind is not None and kind not in self._accepted:
-            raise await _unexpected(response, "content-type")
-        return response.aiter_bytes()
+            await self._own.aclose()
 
 
-async def _unexpected(response: httpx2.Response, code: str) -> UnexpectedResponse:
-    status, kind = response.status_code, media_type(response.headers.get("content-type"))
-    if code == "http-status":
-        reason = f" {response.reason_phrase}" if response.reason_phrase else ""
-        sentence = f"The server answered {status}{reason}, not 200; look at what it says"
-        if location := response.headers.get("location"):
-            sentence += f", and whether to ask {location.partition('?')[0]} instead"
-    else:
-        sentence = (
-            f"The server answered with {kind}, which is not how such a stream is sent; "
-            "to read it all the same, pipe the body into `untorn read -`"
-        )
-    body = b""
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) >= _BODY_BYTES:
-            break
-    return UnexpectedResponse(
-        sentence, code=code, status=status, media_type=kind, body=body[:_BODY_BYTES]
-    )
+class UnjudgedBytes(ResponseBytes):
+    """The same, whatever the response is."""
+
+    async def head(self) -> Answer:
+        """Send the request, and return the response as soon as its head is here."""
+        try:
+            self._answer = self._answer or await self._ask()
+        except Exception as error:
+            forget_request(error, self._request())
+            raise
+        return self._answer
+
+    async def _judged(self) -> AsyncIterator[bytes]:
+        return (await self.head()).body()
 
 
-def excerpt(body: bytes, most: int = 400) -> str:
-    """Return the beginning of a body as one readable line."""
-    text = re.sub(r"\s+", " ", body.decode("utf-8", "replace")).strip()
-    return text if len(text) <= most else text[: most - 3] + "..."
+def _client(transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
+    """Return a client that sends what it is told to, once.
+
+    Redirects are not followed: they would take the headers to another host.
+    """
+    timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
+    try:
+        return httpx2.AsyncClient(timeout=timeout, follow_redirects=False, transport=transport)
+    except ValueError:  # it would show who may use the proxy
+        raise click.UsageError(
+            "the proxy that the environment names cannot be used; "
+            "look at HTTP_PROXY, HTTPS_PROXY and ALL_PROXY."
+        ) from None

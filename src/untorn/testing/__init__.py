@@ -6,6 +6,7 @@ It works on anyone's parser and knows nothing of ours. In the order in which one
 * ``assert_untorn``: the assertion that tries them all, and ``replay`` of what it found;
 * ``FaultySource``: a stream that stalls, drips, breaks and lies, in virtual time;
 * ``chaos_server``: the same on real sockets, for clients in any language;
+* ``read_recording``: a response as it came, as the input of these two;
 * ``strategies`` (needs hypothesis, so it is imported by name): wires made to cause trouble.
 """
 
@@ -27,6 +28,17 @@ from untorn.testing.event_text import event_text
 from untorn.testing.faults import Corrupt, Drip, Eof, Fault, Hang, Raise, Reset, Send, Stall
 from untorn.testing.faulty_source import Closing, FaultySource, Read
 from untorn.testing.finding import Expected, Finding, Law
+from untorn.testing.recorder import Recorder, write_recording
+from untorn.testing.recording import (
+    Piece,
+    RecordedEnd,
+    RecordedError,
+    RecordedRequest,
+    RecordedResponse,
+    Recording,
+    RecordingError,
+    read_recording,
+)
 from untorn.testing.reproducer import Reproducer, replay, reproducer_folder
 from untorn.testing.response import Ending, Response
 from untorn.testing.torn_parser import TornParserError
@@ -62,9 +74,17 @@ __all__ = [
     "Law",
     "NothingCanHappenError",
     "Parse",
+    "Piece",
     "Raise",
     "Raised",
     "Read",
+    "RecordedEnd",
+    "RecordedError",
+    "RecordedRequest",
+    "RecordedResponse",
+    "Recorder",
+    "Recording",
+    "RecordingError",
     "Reproducer",
     "Request",
     "Reset",
@@ -83,9 +103,11 @@ __all__ = [
     "cuts_at",
     "event_text",
     "every_cut",
+    "read_recording",
     "replay",
     "reproducer_folder",
     "run_virtual",
     "seeded",
     "virtual_time",
+    "write_recording",
 ]

@@ -1,0 +1,110 @@
+"""A source read to its end and shown, and the options that say how."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import click
+from anyio import CancelScope, get_cancelled_exc_class
+
+from ..event import Message
+from ..limits import Clocks, Limits
+from ..outcome import Outcome
+from ..reduce import Dialect
+from ..stream import open_stream
+from .dialects import AUTO, DIALECTS
+from .output import Notes, Output
+from .peek import Peeked
+from .show import JsonShow, Show, TextShow
+from .source import Bytes
+
+__all__ = [
+    "Reading",
+    "count",
+    "dialect_of",
+    "dialect_option",
+    "idle_option",
+    "json_option",
+    "total_bytes_option",
+    "total_option",
+]
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not value > 0:  # NaN, too
+        raise click.BadParameter("give a positive number of seconds.", ctx, param)
+    return value
+
+
+count: Final = click.IntRange(min=1)
+
+dialect_option: Final = click.option(
+    "--dialect",
+    type=click.Choice([AUTO, *DIALECTS]),
+    default=AUTO,
+    show_default=True,
+    help="What the bytes mean; auto looks at the content type and the first frame.",
+)
+json_option: Final = click.option(
+    "--json", "as_json", is_flag=True, help="Write one JSON object per event."
+)
+idle_option: Final = click.option(
+    "--idle", type=float, callback=_seconds, help="Wait at most so many seconds for the next byte."
+)
+total_option: Final = click.option(
+    "--total", type=float, callback=_seconds, help="Wait at most so many seconds in all."
+)
+total_bytes_option: Final = click.option(
+    "--total-bytes", type=count, help="The longest stream that is read."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a source is read and shown."""
+
+    dialect: str
+    as_json: bool
+    limits: dict[str, int | None] = field(default_factory=dict)
+    """Those that were given; the dialect has the others."""
+    clocks: Clocks = field(default_factory=Clocks)
+
+    async def read(self, opened: Bytes) -> Outcome[Any]:
+        """Read a source to its end, show it, and return the outcome."""
+        async with aclosing(Peeked(opened, self.clocks)) as source:
+            dialect = await dialect_of(source, self.dialect)
+            stream = show = None
+            try:
+                async with open_stream(
+                    source, dialect, limits=self._limits(dialect), clocks=source.clocks
+                ) as stream:
+                    show = self._show(stream.value)
+                    async for event in stream.events():
+                        await show.event(event)
+            except (KeyboardInterrupt, get_cancelled_exc_class()):
+                if stream is not None and show is not None and stream.outcome is not None:
+                    with CancelScope(shield=True):
+                        await show.outcome(stream.outcome)
+                raise
+            assert stream.outcome is not None
+            await show.outcome(stream.outcome)
+            return stream.outcome
+
+    def _limits(self, dialect: Dialect[Any, Any]) -> Limits:
+        given = {name: value for name, value in self.limits.items() if value is not None}
+        return replace(dialect.limits, **given)
+
+    def _show(self, value: Any) -> Show:
+        out = Output(sys.stdout.buffer)
+        if self.as_json:
+            return JsonShow(out)
+        return TextShow(out, Notes(), is_chat=isinstance(value, Message))
+
+
+async def dialect_of(source: Peeked, name: str) -> Dialect[Any, Any]:
+    """Return the dialect of this name; for `AUTO`, what the source shows itself to be."""
+    named = DIALECTS.get(name)
+    return await source.dialect() if named is None else named.dialect()
