@@ -1,104 +1,114 @@
-"""Runs all benchmarks in one go: `python -m bench [--quick]`."""
+"""Measures untorn beside its peers, in one interleaved run: `python -m bench`.
+
+Prints one table and writes one JSON file. `--quick` takes a minute, and is there to see
+that something moved; the numbers to quote are those of a full run.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
+import sys
+import time
 from collections.abc import Iterator
-from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from fnmatch import fnmatch
+from itertools import chain
 from pathlib import Path
 
-from . import framers, memory, pipelines
-from .measure import Row, interleaved
-from .wires import EVENTS, wires
+from . import fairness, framing, growing, http, many, memory, pipelines, startup
+from .measure import FULL, QUICK, Case, Effort, Row
+from .peers import left_out, versions
+from .table import Table, verdicts
+from .targets import Verdict, judged
 
-PEER = "httpx-sse"
+_HEAD = """\
+untorn beside its peers: CPU time, medians of {} interleaved rounds, ± the quartiles.
+x2: takes twice what untorn takes. Delays, and a cancel of all streams, are in time of the clock."""
+
+SECTIONS = (framing, pipelines, http, startup, fairness, memory, many, growing)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer bytes and rounds")
+    options = _parser().parse_args()
+    effort = QUICK if options.quick else FULL
+    began, missing = time.perf_counter(), left_out()
+    print(_HEAD.format(effort.rounds))
+    for name, reason in missing.items():
+        print(f"left out: {name}: {reason}")
+    failures: list[str] = []
+    rows = list(_measured(effort, options.only, failures))
+    found = [each for each in judged(rows) if each.measured is not None or options.only is None]
+    print("\nWhat untorn should reach\n", *verdicts(found), sep="\n")
+    seconds = time.perf_counter() - began
+    _write(options.out, options.quick, seconds, missing, rows, found)
+    print(f"\n{seconds:.0f} s; written to {options.out}")
+    if failures:
+        sys.exit("\n".join(("These failed, and their rows are missing:", *failures)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Measure untorn beside its peers."
+    )
+    parser.add_argument("--quick", action="store_true", help="less of everything: within a minute")
+    parser.add_argument(
+        "--only", metavar="PATTERN", help="cases whose name has this in it; may have * and ?"
+    )
     parser.add_argument("--out", type=Path, default=Path("bench/results/bench.json"))
-    options = parser.parse_args()
-    size, rounds = (200_000, 3) if options.quick else (1_000_000, 7)
-    rows = []
-    print(f"CPU time, medians of {rounds} interleaved rounds; x: times as fast as the peer\n")
-    for row in (*framing(size, rounds), *flowing(size, rounds), *opening(rounds)):
-        print(line(row))
-        rows.append(row)
-    held = dict(holding(200 if options.quick else 1000))
-    for backend, bytes_each in held.items():
-        print(f"memory of an idle open stream, {backend}: {bytes_each / 1024:.1f} KiB")
-    write(options.out, rows, held)
+    return parser
 
 
-def framing(size: int, rounds: int) -> Iterator[Row]:
-    """Yield the rows of framing alone."""
-    found = framers.contenders()
-    for wire in wires(size, tuple(EVENTS), (0, 1460, 65536)):
-        chunks = wire.chunks()
-        runs = {
-            name: partial(framer, chunks)
-            for name, framer in found.items()
-            if wire.name != "100k" or name in ("untorn", PEER, "bytes.split")
-        }
-        yield interleaved("framing", wire.label, wire.count, runs, rounds)
+def cases(effort: Effort, only: str | None) -> Iterator[Case]:
+    """Yield the cases that are asked for, in order."""
+    for case in chain.from_iterable(section.cases(effort) for section in SECTIONS):
+        if only is None or fnmatch(case.name, f"*{only}*"):
+            yield case
 
 
-def flowing(size: int, rounds: int) -> Iterator[Row]:
-    """Yield the rows of whole readers, framing only and with JSON."""
-    for backend in pipelines.BACKENDS:
-        for measure, readers in (("pipeline", pipelines.FRAMES), ("with JSON", pipelines.JSON)):
-            for wire in wires(size, ("chat",), (0, 1460, 65536)):
-                chunks, count = wire.chunks(), wire.count
-                runs = {
-                    name: partial(pipelines.run, backend, reader, chunks, count)
-                    for name, reader in readers.items()
-                }
-                yield interleaved(f"{measure}, {backend}", wire.label, count, runs, rounds)
+def _measured(effort: Effort, only: str | None, failures: list[str]) -> Iterator[Row]:
+    """Yield all rows; a case that fails is told, and does not take the run with it."""
+    table = Table()
+    for case in cases(effort, only):
+        try:
+            for row in case.rows():
+                print(*table.lines(row), sep="\n", flush=True)
+                yield row
+        except Exception as error:
+            failures.append(f"{case.name}: {error!r}")
+            print(f"  {case.subject:38} failed: {error!r}", flush=True)
 
 
-def opening(rounds: int) -> Iterator[Row]:
-    """Yield the cost of opening and closing a stream."""
-    for backend in pipelines.BACKENDS:
-        yield memory.open_and_close(backend, 300, rounds)
-
-
-def holding(count: int) -> Iterator[tuple[str, float]]:
-    """Yield the memory of an idle stream."""
-    for backend in pipelines.BACKENDS:
-        yield backend, memory.per_stream(backend, count)
-
-
-def line(row: Row) -> str:
-    """Return a row as text: untorn's time, and how it compares with each peer."""
-    peers = [name for name in row.ns if name != "untorn"]
-    compared = "  ".join(f"{name} x{row.ratio(name):.2f}" for name in peers)
-    return f"{row.measure:20} {row.subject:22} {row.median('untorn'):9.0f} ns  {compared}"
-
-
-def write(path: Path, rows: list[Row], held: dict[str, float]) -> None:
-    """Write all that was measured, and on what."""
-    names = ("untorn", "anyio", "trio", "uvloop", "httpx", "httpx-sse", "openai", "anthropic")
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _write(
+    path: Path,
+    quick: bool,
+    seconds: float,
+    missing: dict[str, str],
+    rows: list[Row],
+    found: list[Verdict],
+) -> None:
     result = {
         "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": {name: _version(name) for name in names},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "quick": quick,
+        "seconds": round(seconds),
+        "versions": versions(),
+        "left_out": missing,
         "rows": [row.as_json() for row in rows],
-        "bytes_per_idle_stream": held,
+        "targets": [each.as_json() for each in found],
     }
-    path.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"\nwritten to {path}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(_rounded(result), indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+def _rounded(value: object) -> object:
+    """Round every number to what its noise leaves of it: the file is kept."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 if __name__ == "__main__":

@@ -23,15 +23,19 @@ HUGE = b'data: {"text":"' + b"x" * 102_382 + b'"}\n\n'
 
 EVENTS = {
     "chat": CHAT,
-    "chat-crlf": CHAT.replace(b"\n", b"\r\n"),
-    "cjk": CJK,
     "pair": PAIR,
     "mixed": MIXED,
     "multi-line": MULTI_LINE,
     "tiny": TINY,
-    "16k": BIG,
-    "100k": HUGE,
+    "CRLF": CHAT.replace(b"\n", b"\r\n"),
+    "CJK": CJK,
+    "16 KiB": BIG,
+    "100 KiB": HUGE,
 }
+
+# Bytes per read; 0 stands for one event per read.
+READS = (0, 1460, 65536, 1)
+_READ_NAMES = {0: "1 event", 1: "1 byte", 1024: "1 KiB", 65536: "64 KiB", 1 << 20: "1 MiB"}
 
 
 @dataclass(frozen=True)
@@ -43,20 +47,26 @@ class Wire:
     count: int
 
     @property
+    def event(self) -> bytes:
+        return EVENTS[self.name]
+
+    @property
     def label(self) -> str:
-        return f"{self.name} @ {self.read or '1 event'}"
+        return label(self.name, self.read)
 
     def chunks(self) -> list[bytes]:
-        event = EVENTS[self.name]
-        if not self.read:
-            return [event] * self.count
-        body = event * self.count
-        return [body[at : at + self.read] for at in range(0, len(body), self.read)]
+        return list(cut(self.event * self.count, self.read or len(self.event)))
 
 
-def wires(bytes_each: int, names: tuple[str, ...], reads: tuple[int, ...]) -> Iterator[Wire]:
-    """Return a wire of about `bytes_each` bytes for each event and size of read."""
-    for name in names:
-        for read in reads:
-            size = bytes_each // 20 if read == 1 else bytes_each
-            yield Wire(name, read, max(1, size // len(EVENTS[name])))
+def label(name: str, read: int) -> str:
+    return f"{name} @ {_READ_NAMES.get(read, str(read))}"
+
+
+def cut(body: bytes, read: int) -> Iterator[bytes]:
+    """Yield the body in reads of `read` bytes."""
+    return (body[at : at + read] for at in range(0, len(body), read))
+
+
+def least(name: str, read: int) -> int:
+    """Return how many events make four reads, or one event where it takes many reads."""
+    return max(1, 4 * read // len(EVENTS[name])) if read != 1 else 1
