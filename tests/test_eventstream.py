@@ -16,6 +16,7 @@ from wires import bytewise, cuttings, every_cut
 
 from untorn import Boundary, LimitExceeded, ProtocolViolation, StreamFault
 from untorn.eventstream import BytesDecoder, EventStreamFramer, EventStreamMessage
+from untorn.frame import span_of
 from untorn.outcome import Cause
 from untorn.stage import Cut
 
@@ -82,8 +83,8 @@ def run(
         for chunk in chunks:
             for piece in decoder.feed(chunk):
                 for frames in framer.feed(piece):
-                    found += frames.items
-                    spans += map(frames.span, range(len(frames.items)))
+                    found += frames[0]
+                    spans += [span_of(frames, k) for k in range(len(frames[0]))]
     except StreamFault as fault:
         return found, spans, (type(fault), fault.code, fault.offset)
     rest, ending = framer.end(decoder.end(EOF)[1])
@@ -205,8 +206,8 @@ def test_batches_and_sizes() -> None:
     framer = EventStreamFramer(1 << 20)
     (piece,) = BytesDecoder().feed(SMALL * 150 + SMALL[:5])
     batches = list(framer.feed(piece))
-    assert [len(batch.items) for batch in batches] == [64, 64, 22]
-    assert sum(batch.size for batch in batches) == 150 * len(SMALL)
+    assert [len(items) for items, _, _ in batches] == [64, 64, 22]
+    assert sum(batch[1] for batch in batches) == 150 * len(SMALL)
     assert (framer.open, framer.largest) == (5, 2)
 
 
@@ -214,7 +215,7 @@ def test_it_is_lazy() -> None:
     """A damaged message behind the first batch is not looked at before it is asked for."""
     (piece,) = BytesDecoder().feed(SMALL * 64 + b"\0" * 16)
     batches = EventStreamFramer(1 << 20).feed(piece)
-    assert len(next(iter(batches)).items) == 64
+    assert len(next(iter(batches))[0]) == 64
 
 
 def test_dripping_is_linear() -> None:
@@ -224,7 +225,7 @@ def test_dripping_is_linear() -> None:
     found = []
     for at in range(0, len(wire), 64):
         for piece in decoder.feed(wire[at : at + 64]):
-            found += [item for frames in framer.feed(piece) for item in frames.items]
+            found += [item for frames in framer.feed(piece) for item in frames[0]]
     assert len(found) == 1 and len(found[0].payload) == 1 << 20
 
 

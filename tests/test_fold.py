@@ -332,6 +332,34 @@ def test_what_cannot_be_parsed_is_refused_with_a_sentence() -> None:
         parse(chunks(), Sse())  # type: ignore[arg-type]
 
 
+class EndingFramer(BadFramer):
+    """A framer that raises where the input ends."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+
+    def end(self, ending: Any) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyError("x"), "stage-error"), (ProtocolViolation("no"), "protocol")]
+)
+def test_what_a_framer_raises_at_the_end_fails_the_stream(error: Exception, code: str) -> None:
+    """A fault of its own stays one, and anything else is a bug: neither comes out bare."""
+
+    class Bad(Breaking):
+        def framer(self, limits: Limits) -> Any:
+            return EndingFramer(error)
+
+    parsed = parse([A], Bad(Broken()))
+    assert list(parsed.events()) == []
+    assert isinstance(parsed.outcome, Failed)
+    assert parsed.outcome.error.code == code
+    assert parsed.outcome.error is error or parsed.outcome.error.__cause__ is error
+
+
 class EndsBadly(Reducer[int, int]):
     """Raises where the input ends."""
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from untorn.frame import Pieces, Text
+from untorn.frame import Pieces, size_of
 
 
 @given(st.lists(st.text(max_size=3), max_size=40))
@@ -38,6 +38,5 @@ def test_many_pieces_take_little_more_than_their_text(char: str) -> None:
 
 def test_a_piece_of_replacements_knows_where_each_stands() -> None:
     """They are all of one width, so the bytes need not be kept."""
-    text = Text("\ufffd" * 3, 10, 16, made=3)
-    assert [text.offset(index) for index in range(4)] == [10, 12, 14, 16]
-    assert repr(text) == "Text('\ufffd\ufffd\ufffd', 10, 16, held=0, made=3)"
+    piece = ("\ufffd" * 3, 10, 16, 0, 3)
+    assert [size_of(piece, 0, index) for index in range(4)] == [0, 2, 4, 6]

@@ -23,7 +23,6 @@ from wires import (
 )
 
 from untorn import Boundary, Cause
-from untorn.frame import Text
 from untorn.ndjson import BATCH, LineFramer
 from untorn.stage import Cut, Done
 
@@ -76,7 +75,7 @@ def test_every_prefix_has_its_lines_out(wire: bytes) -> None:
     """A line comes with its LF; `open` counts what is unfinished."""
     stage, items = LineFramer(MUCH), []
     for end, pieces in enumerate(dripped_texts(wire), 1):
-        items += [line for piece in pieces for batch in stage.feed(piece) for line in batch.items]
+        items += [line for piece in pieces for batch in stage.feed(piece) for line in batch[0]]
         expected = expect(wire[:end], MUCH)
         assert items == [line for line, _ in expected.items]
         assert stage.open == expected.open
@@ -89,6 +88,14 @@ def test_a_limit_trips_in_the_midst_of_a_character() -> None:
         for limit in range(1, end + 1):
             check(wire[:end], [wire[:end]], limit)
             check(wire[:end], bytewise(wire[:end]), limit)
+
+
+@pytest.mark.parametrize("count", [BATCH - 1, BATCH, BATCH + 1, 3 * BATCH])
+def test_no_line_is_lost_between_batches(count: int) -> None:
+    """The last of one and the first of the next are there, and each is full."""
+    wire = b"a\n" * count
+    check(wire, [wire])
+    assert max(frame(LineFramer(MUCH), [wire]).batches) == min(count, BATCH)
 
 
 @settings(max_examples=20)
@@ -112,7 +119,7 @@ def test_only_a_clean_end_makes_a_tail_a_line() -> None:
     broken, character = Cut(Cause.TRANSPORT), Cut(Cause.EOF, torn=Boundary.CHARACTER)
     for ending in (broken, character):
         stage = LineFramer(MUCH, tail=True)
-        list(stage.feed(Text("12", 0, 2)))
+        list(stage.feed(("12", 0, 2, 0, 0)))
         assert stage.end(ending) == ([], ending.inside(Boundary.FRAME))
     assert stage.end(Done("x", 2)) == ([], Done("x", 2))
 
@@ -121,7 +128,7 @@ def test_a_line_end_split_over_reads_is_one() -> None:
     """CR and LF in two reads end one line; a CR alone ends none."""
     stage = LineFramer(MUCH)
     out = [
-        [line for batch in stage.feed(piece) for line in batch.items]
+        [line for batch in stage.feed(piece) for line in batch[0]]
         for piece in texts([b"1\r", b"\n2\r3", b"\r\r\n"])
     ]
     assert out == [[], ["1"], ["2\r3\r"]]
@@ -143,8 +150,8 @@ def test_a_long_line_costs_what_it_is_long(size: int, read: int) -> None:
         stage, wire = LineFramer(1 << 25), "x" * size + "\n"
         for at in range(0, len(wire), read):
             part = Counted(wire[at : at + read])
-            for batch in stage.feed(Text(part, at, at + len(part))):
-                assert all(len(line) == size for line in batch.items)
+            for batch in stage.feed((part, at, at + len(part), 0, 0)):
+                assert all(len(line) == size for line in batch[0])
 
     count: Counter[str] = Counter()
     seen = characters_seen(lambda: count.update(calls(run)))

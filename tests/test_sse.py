@@ -107,7 +107,7 @@ def test_every_prefix_has_its_frames_out(wire: bytes, asks: Any) -> None:
     stage, items = framer(asks=asks), []
     for end, pieces in enumerate(dripped_texts(wire), 1):
         batches = [batch for piece in pieces for batch in stage.feed(piece)]
-        items += [plain(item) for batch in batches for item in batch.items]
+        items += [plain(item) for batch in batches for item in batch[0]]
         expected = sse_frames(utf8_decode(wire[:end]), MUCH, asks)
         assert items == [item for item, _ in expected.items]
         assert stage.open == expected.open
@@ -146,7 +146,7 @@ def test_a_lone_cr_ends_its_line_at_once() -> None:
     """The frame is out with the CR; a LF in the next read belongs to it, a second does not."""
     stage = framer()
     pieces = texts([b"data: a\r\r", b"\n", b"data: b\n\n"])
-    counts = [sum(len(batch.items) for batch in stage.feed(piece)) for piece in pieces]
+    counts = [sum(len(batch[0]) for batch in stage.feed(piece)) for piece in pieces]
     assert counts == [1, 0, 1]
 
 
@@ -228,7 +228,7 @@ def test_nothing_is_dispatched_at_the_end() -> None:
 def test_only_a_cut_can_tear() -> None:
     """A fault or a completion passes through a framer that holds half a frame."""
     stage = framer(asks=EXTRAS)
-    list(stage.feed(Text("data: a", 0, 7)))
+    list(stage.feed(("data: a", 0, 7, 0, 0)))
     assert stage.end(Done("[DONE]", 7)) == ([], Done("[DONE]", 7))
 
 
@@ -236,7 +236,7 @@ def test_a_frame_in_three_reads_is_one_frame() -> None:
     """Nothing comes before the last, and the last brings it."""
     stage = framer()
     pieces = texts([b"data: {", b'"n": 1}', b"\n\n"])
-    out = [[item for batch in stage.feed(piece) for item in batch.items] for piece in pieces]
+    out = [[item for batch in stage.feed(piece) for item in batch[0]] for piece in pieces]
     assert out == [[], [], [("message", '{"n": 1}', "", None)]]
 
 
@@ -251,7 +251,7 @@ def test_a_comment_costs_nothing() -> None:
 def test_empty_lines_count_towards_the_limit() -> None:
     """A hundred thousand empty data lines are a frame too long, though they hold no character."""
     with pytest.raises(LimitExceeded) as fault:
-        list(framer(limit=1000).feed(Text("data\n" * 100_000, 0, 500_000)))
+        list(framer(limit=1000).feed(("data\n" * 100_000, 0, 500_000, 0, 0)))
     assert fault.value.offset == 1000
 
 
@@ -259,8 +259,8 @@ def test_a_piece_is_parsed_no_further_than_it_is_taken() -> None:
     """Whoever stalls after the first batch leaves the rest unparsed."""
     text = ": c\n" + "data: a\nretry: 1\n\n" * 1000
     stage = framer()
-    batches = iter(stage.feed(Text(text, 0, len(text))))
-    assert len(next(batches).items) <= BATCH
+    batches = iter(stage.feed((text, 0, len(text), 0, 0)))
+    assert len(next(batches)[0]) <= BATCH
     assert calls(lambda: next(batches)).total() < 40 * BATCH
 
 
@@ -269,14 +269,14 @@ def one_line(head: str, size: int, read: int) -> Iterator[Text]:
     wire = head + "x" * size + "\n\n"
     for at in range(0, len(wire), read):
         part = Counted(wire[at : at + read])
-        yield Text(part, at, at + len(part))
+        yield part, at, at + len(part), 0, 0
 
 
 def run_line(head: str, size: int, read: int) -> None:
     stage = framer(limit=1 << 25)
     for piece in one_line(head, size, read):
         for batch in stage.feed(piece):
-            for _, data, _, _ in batch.items:
+            for _, data, _, _ in batch[0]:
                 assert len(data) == size
 
 
@@ -298,7 +298,7 @@ def test_an_endless_comment_costs_no_memory() -> None:
         stage = framer()
         text = ":" * 4096
         for at in range(0, reads * 4096, 4096):
-            assert [batch.items for batch in stage.feed(Text(text, at, at + 4096))] == [[]]
+            assert [batch[0] for batch in stage.feed((text, at, at + 4096, 0, 0))] == [[]]
             assert stage.open == 0
 
     assert peak(lambda: run(256)) < 16 * 1024

@@ -61,6 +61,14 @@ def test_the_framer_alone_keeps_the_books(data: Any, wire: bytes) -> None:
         assert stage.largest == max((len(item[1]) for item, _ in run.items), default=0)
 
 
+@pytest.mark.parametrize("count", [63, 64, 65, 200])
+def test_no_block_is_lost_between_batches(count: int) -> None:
+    """The last of one and the first of the next are there, and each is full."""
+    run = frame(StrictSseFramer(1 << 20), [b'id: 1\ndata: "a"\n\n' * count])
+    assert len(run.items) == count
+    assert max(run.batches) == min(count, 64)
+
+
 FRAME = b'id: %d\ndata: "' + b"x" * 600 + b'"\n\n'
 FINISH = b'id: 9\ndata: {"type":"finish"}\n\n'
 

@@ -20,7 +20,7 @@ from untorn import (
     parse,
     testing,
 )
-from untorn.frame import Comment, Cursor, Extra, Frames, Stray, Tail, Text
+from untorn.frame import Comment, Cursor, Extra, Frames, Stray, Tail, Text, span_of
 from untorn.outcome import Boundary, Cause
 from untorn.stage import Cut
 from untorn.testing import Parse as Reader
@@ -247,8 +247,8 @@ def frame(framer: Any, chunks: list[bytes], errors: Any = "replace") -> Run:
         for piece in texts(chunks, errors):
             for batch in framer.feed(piece):
                 take(run, batch)
-                settled += batch.size
-            assert settled == piece.end - framer.open
+                settled += batch[1]
+            assert settled == piece[2] - framer.open
     except StreamFault as fault:
         run.fault = fault
         return run
@@ -261,9 +261,10 @@ def frame(framer: Any, chunks: list[bytes], errors: Any = "replace") -> Run:
 
 
 def take(run: Run, batch: Frames[Any]) -> None:
-    spans = [batch.span(k) for k in range(len(batch.items))]
-    run.items += zip(map(plain, batch.items), spans, strict=True)
-    run.batches.append(len(batch.items))
+    items = batch[0]
+    spans = [span_of(batch, k) for k in range(len(items))]
+    run.items += zip(map(plain, items), spans, strict=True)
+    run.batches.append(len(items))
 
 
 def plain(item: Any) -> Any:

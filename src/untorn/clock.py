@@ -18,9 +18,9 @@ __all__ = ["Clock"]
 class Clock:
     """The time spent waiting for the source, and what may be spent of it.
 
-    Each bound has a mark, the waiting time at which it was last re-armed. While
-    the source is waited for, the scope's deadline is where the first bound runs
-    out; at any other time there is none.
+    That is all the time in which nobody is waited for downstream. Each bound has a
+    mark, the waiting time at which it was last re-armed. While the source is waited
+    for, the scope's deadline is where the first bound runs out; else there is none.
     """
 
     __slots__ = ("_bounds", "_marks", "_scope", "_since", "_waited", "now")
@@ -54,11 +54,10 @@ class Clock:
     def start(self) -> None:
         """The source is waited for from now on."""
         self._since = self.now()
-        if self._bounds:
-            self._arm()
+        self._arm()
 
     def stop(self) -> None:
-        """The source has answered."""
+        """It is not waited for, until `start`."""
         if self._since is not None:
             self._waited += self.now() - self._since
             self._since = None
@@ -67,24 +66,24 @@ class Clock:
 
     def first_byte(self, idle: float | None) -> None:
         """The first byte came: from now on `idle` counts."""
-        self._bounds.pop(Cause.FIRST_BYTE_TIMEOUT, None)
+        if self._bounds.pop(Cause.FIRST_BYTE_TIMEOUT, None) is not None:
+            self._scope.deadline = math.inf
         if idle is not None:
             self._bounds[Cause.IDLE_TIMEOUT] = idle
             self._marks[Cause.IDLE_TIMEOUT] = self.waited
+        self._arm()
 
     def rearm(self, cause: Cause) -> None:
         """What this bound waits for has come."""
-        if cause in self._bounds:
+        if self._bounds and cause in self._bounds:
             self._marks[cause] = self.waited
-            if self._since is not None:
-                self._arm()
+            self._arm()
 
     def hold(self, cause: Cause) -> None:
         """Leave this bound out until it is re-armed."""
         if cause in self._bounds:
             self._marks[cause] = math.inf
-            if self._since is not None:
-                self._arm()
+            self._arm()
 
     def close(self, seconds: float) -> None:
         """No bound holds any more but this one, from now on."""
@@ -99,7 +98,8 @@ class Clock:
         return self._bounds[cause] - (self.waited - self._marks[cause])
 
     def _arm(self) -> None:
-        self._scope.deadline = self.now() + min(map(self._left, self._bounds))
+        if self._bounds and self._since is not None:
+            self._scope.deadline = self.now() + min(map(self._left, self._bounds))
 
 
 def now_function() -> Callable[[], float]:

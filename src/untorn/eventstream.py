@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 from uuid import UUID
 from zlib import crc32
 
@@ -88,6 +88,8 @@ class EventStreamFramer:
     but the fault is the first byte beyond the limit, once that arrives.
     """
 
+    media_types: ClassVar = frozenset({"application/vnd.amazon.eventstream"})
+
     __slots__ = ("_buffer", "_kept", "_limit", "_settled", "_total", "comments", "largest")
 
     def __init__(self, frame_bytes: int) -> None:
@@ -120,15 +122,15 @@ class EventStreamFramer:
                 at += self._total
                 self._total = self._kept = 0
                 if len(items) >= BATCH:
-                    yield Frames(items, 0, spans.__getitem__)
+                    yield items, 0, spans.__getitem__
                     items, spans = [], []
         except StreamFault:
-            yield Frames(items, 0, spans.__getitem__)
+            yield items, 0, spans.__getitem__
             raise
         del buffer[:at]
         self._kept = len(buffer)
         size, self._settled = start + at - self._settled, start + at
-        yield Frames(items, size, spans.__getitem__)
+        yield items, size, spans.__getitem__
 
     def end(self, ending: Ending) -> tuple[list[Frames[EventStreamMessage]], Ending]:
         """Mark a cut that came inside a message."""

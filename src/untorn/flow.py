@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -149,9 +149,9 @@ class Flow(Generic[E, V]):
             self._reading.cancel()  # by whoever cancelled the group
             raise
         except Exception as bug:
-            self._end(Events([], 0, self._failed(bug)))
+            self._end(([], 0, self._failed(bug), False))
         except BaseException as fatal:  # KeyboardInterrupt, SystemExit: raised in the consumer
-            self._end(Events([], 0, self.interrupted(Cause.CANCELLED, fatal)))
+            self._end(([], 0, self.interrupted(Cause.CANCELLED, fatal), False))
 
     def interrupted(
         self, cause: Cause, error: BaseException | None = None, events: int | None = None
@@ -182,8 +182,9 @@ class Flow(Generic[E, V]):
         try:
             with self._reading:
                 ending = await self._read_all()
-            if self._reading.cancelled_caught and not self._texts.closed:
-                ending = Cut(self.clock.expired(), offset=self.credit.read)
+            left = self._texts.closed or self.events.closed  # by the consumer, or at the end
+            if self._reading.cancelled_caught and not left:
+                ending = Cut(self.clock.expired(), offset=self._stages.decoder.offset)
             if ending is not None:
                 last, ending = end_stage(self._stages.decoder, ending)
                 for text in last:
@@ -194,78 +195,65 @@ class Flow(Generic[E, V]):
 
     async def _read_all(self) -> Ending | None:
         """Read the source to its end; `None` if nobody asks for more."""
-        receive, most = self._source.receive, self._stages.limits.read_bytes
         try:
-            while not self._draining:
-                self.clock.start()
-                chunk = as_bytes(await receive(most))
-                self.clock.stop()
-                if not chunk:  # a source of nothing must not keep the loop to itself
-                    await checkpoint()
-                elif not await self._decode_chunk(chunk, most):
-                    break
-                if self.credit.spent:
-                    await self._wait_for_consumer()
+            await self._read_on()
             await self._drain()
             return None
         except StreamFault as fault:
             return fault
         except (EndOfStream, StopAsyncIteration):
-            return Cut(Cause.EOF, offset=self.credit.read)
+            return Cut(Cause.EOF, offset=self._stages.decoder.offset)
         except get_cancelled_exc_class() as cancelled:
             if _was_asked(self._reading, self._tasks):
                 raise
             # Some future that the source awaited was cancelled; nobody cancelled us.
-            return Cut(Cause.TRANSPORT, cancelled, offset=self.credit.read)
+            return Cut(Cause.TRANSPORT, cancelled, offset=self._stages.decoder.offset)
         except BaseException as error:
-            return Cut(Cause.TRANSPORT, error, offset=self.credit.read)
+            return Cut(Cause.TRANSPORT, error, offset=self._stages.decoder.offset)
         finally:
             self.clock.stop()
 
-    async def _decode_chunk(self, chunk: bytes, most: int) -> bool:
-        """Decode a chunk, a read at a time; return `False` if nobody takes the text."""
-        if self._draining:
-            return False
-        if self.first_byte is None:
-            self.first_byte = self.elapsed()
-            self.clock.first_byte(self._clocks.idle)
-        else:
-            self.clock.rearm(Cause.IDLE_TIMEOUT)
-        for start in range(0, len(chunk), most):
-            part = chunk[start : start + most] if len(chunk) > most else chunk
-            if self.credit.spent:
-                await self._wait_for_consumer()
-            self.credit.read += len(part)
-            if not await self._decode_part(part):
-                return False
-        return True
+    async def _read_on(self) -> None:
+        """Read and decode as long as somebody asks for more."""
+        receive, most = self._source.receive, self._stages.limits.read_bytes
+        decoder, texts, credit = self._stages.decoder, self._texts, self.credit
+        self.clock.start()
+        while not self._draining:
+            chunk = as_bytes(await receive(most))
+            if not chunk:  # a source of nothing must not keep the loop to itself
+                await checkpoint()
+                continue
+            if self.first_byte is None:
+                self.first_byte = self.elapsed()
+                self.clock.first_byte(self._clocks.idle)
+            else:
+                self.clock.rearm(Cause.IDLE_TIMEOUT)
+            for part in (chunk,) if len(chunk) <= most else _sliced(chunk, most):
+                if texts.closed:  # in the meantime the stream has ended
+                    return
+                credit.left -= len(part)
+                try:
+                    for text in decoder.feed(part):
+                        if texts.full:
+                            await self._held_up(texts.room)
+                        if not texts.put_now(text):
+                            return
+                except StreamFault:
+                    raise
+                except Exception as bug:
+                    raise StageError.in_stage(decoder, bug) from bug
+                if credit.left <= 0:
+                    await self._held_up(credit.wait)
 
-    async def _decode_part(self, part: bytes) -> bool:
-        try:
-            for text in self._stages.decoder.feed(part):
-                if self._texts.full:
-                    await self._wait_for_room()
-                if not self._texts.put_now(text):
-                    return False
-        except StreamFault:
-            raise
-        except Exception as bug:
-            raise StageError.in_stage(self._stages.decoder, bug) from bug
-        return True
-
-    async def _wait_for_consumer(self) -> None:
+    async def _held_up(self, wait: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the consumer, and count for how long."""
+        self.clock.stop()
         began = self.clock.now()
         try:
-            await self.credit.wait()
+            await wait()
         finally:
             self.waited_for_consumer += self.clock.now() - began
-
-    async def _wait_for_room(self) -> None:
-        began = self.clock.now()
-        try:
-            await self._texts.room()
-        finally:
-            self.waited_for_consumer += self.clock.now() - began
+            self.clock.start()
 
     async def _drain(self) -> None:
         """Read and drop what follows the marker, so that the connection can be used again."""
@@ -292,16 +280,19 @@ class Flow(Generic[E, V]):
     # --- frame
 
     async def _frame(self) -> None:
-        framer, texts, frames = self._stages.framer, self._texts, self._frames
+        framer, credit = self._stages.framer, self.credit
+        texts, frames = self._texts, self._frames
         try:
-            while texts.holds or await texts.ready():
+            while texts.items or await texts.ready():
                 for batch in framer.feed(texts.pop()):
-                    self.credit.open = framer.open
-                    if not batch.items:
-                        self.credit.release(batch.size)
+                    if framer.open != credit.open:
+                        credit.reckon(framer.open)
+                    if not batch[0]:
+                        credit.release(batch[1])
                     elif not (await frames.put(batch) if frames.full else frames.put_now(batch)):
                         return
-                self.credit.reckon(framer.open)
+                if framer.open != credit.open:
+                    credit.reckon(framer.open)
             if texts.ending is not None:
                 last, ending = end_stage(framer, texts.ending)
                 for batch in last:
@@ -316,22 +307,25 @@ class Flow(Generic[E, V]):
 
     def _fail(self, fault: StreamFault) -> None:
         self._frames.finish(fault)
-        self._reading.cancel()
+        if not self._frames.items:  # else what comes before it may complete the stream
+            self._reading.cancel()
 
     # --- reduce
 
     async def _reduce(self) -> None:
         reduction, frames, handed_out = self._stages.reduction, self._frames, self.events
+        times_progress = self.clock.times_progress
         try:
-            while frames.holds or await frames.ready():
+            while frames.items or await frames.ready():
                 events = reduction.feed(frames.pop())
-                if events.outcome is not None:
+                items, size, outcome, _ = events
+                if outcome is not None:
                     self._end(events)
                     return
-                if self.clock.times_progress:
-                    self._note_progress(events)
-                if not events.items:
-                    self.credit.release(events.size)
+                if times_progress:
+                    self._note_progress(items)
+                if not items:
+                    self.credit.release(size)
                 elif not (
                     await self._hand_out(events) if handed_out.full else handed_out.put_now(events)
                 ):
@@ -349,16 +343,16 @@ class Flow(Generic[E, V]):
         finally:
             self.clock.rearm(Cause.PROGRESS_TIMEOUT)
 
-    def _note_progress(self, events: Events[E, V]) -> None:
+    def _note_progress(self, events: list[E]) -> None:
         is_keepalive = self._stages.reduction.reducer.is_keepalive
-        if not all(map(is_keepalive, events.items)):
+        if not all(map(is_keepalive, events)):
             self.clock.rearm(Cause.PROGRESS_TIMEOUT)
 
     def _end(self, events: Events[E, V]) -> None:
         """Hand on the last events with their outcome, and let go of the source."""
         if self.last is not None:
             return
-        self.last = events.outcome
+        self.last = events[2]
         self.events.put_now(events)
         self._frames.close()
         self._texts.close()
@@ -369,6 +363,10 @@ class Flow(Generic[E, V]):
             self.clock.close(DRAIN_SECONDS)
         else:
             self._reading.cancel()
+
+
+def _sliced(chunk: bytes, size: int) -> Iterator[bytes]:
+    return (chunk[start : start + size] for start in range(0, len(chunk), size))
 
 
 def _was_asked(*scopes: CancelScope | Interruptible) -> bool:

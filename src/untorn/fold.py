@@ -214,9 +214,8 @@ class Parse(Generic[E, V]):
                 self._outcome = self._last
                 raise_for(self._outcome)
                 raise StopIteration
-            events = self._advance()
-            self._items, self._left = iter(events.items), len(events.items)
-            self._last, self._completing = events.outcome, events.completing
+            items, _, self._last, self._completing = self._advance()
+            self._items, self._left = iter(items), len(items)
 
     def events(self) -> Iterator[E]:
         """Return the same events, but end quietly whatever happened."""

@@ -9,10 +9,10 @@ accepts a tail.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import ClassVar, Final
 
 from .faults import LimitExceeded
-from .frame import Frames, Pieces, Span, Text
+from .frame import Frames, Pieces, Span, Text, size_of
 from .outcome import Boundary
 from .stage import Cut, Ending
 
@@ -29,6 +29,19 @@ class LineFramer:
     `tail`: hand on the last line although no LF ends it, if the transport ended
     by itself and not inside a character.
     """
+
+    # None of these is registered; each is what somebody serves.
+    media_types: ClassVar = frozenset(
+        {
+            "application/x-ndjson",
+            "application/ndjson",
+            "application/jsonl",
+            "application/jsonlines",
+            "application/x-jsonlines",
+            "application/json-lines",
+            "application/stream+json",
+        }
+    )
 
     __slots__ = ("_kept", "_limit", "_line", "_settled", "_tail", "comments", "largest")
 
@@ -51,18 +64,19 @@ class LineFramer:
         """Return the lines that end in `piece`; raises `LimitExceeded`."""
         items: list[str] = []
         spans: list[Span] = []
-        at, offset = 0, piece.start
+        text, offset, end, held, _ = piece
+        at = 0
         try:
-            while at < len(piece.text):
+            while at < len(text):
                 at, offset = self._read(piece, at, offset, items, spans)
                 if len(items) >= BATCH:
-                    yield Frames(items, self._settle(offset), spans.__getitem__)
+                    yield items, self._settle(offset), spans.__getitem__
                     items, spans = [], []
-            self._check(self._kept + piece.held, piece.end + piece.held)
+            self._check(self._kept + held, end + held)
         except LimitExceeded:
-            yield Frames(items, 0, spans.__getitem__)
+            yield items, 0, spans.__getitem__
             raise
-        yield Frames(items, self._settle(piece.end), spans.__getitem__)
+        yield items, self._settle(end), spans.__getitem__
 
     def _settle(self, offset: int) -> int:
         """Return how many bytes are done with at `offset`, since it was last asked."""
@@ -79,18 +93,19 @@ class LineFramer:
         items: list[str] = []
         span = (ending.offset - self._kept, ending.offset)
         self._end_line(items)
-        return [Frames(items, 0, lambda k: span)], ending
+        return [(items, 0, span)], ending
 
     def _read(
         self, piece: Text, at: int, offset: int, items: list[str], spans: list[Span]
     ) -> tuple[int, int]:
         """Read on from the character `at`, byte `offset`, up to the next LF."""
-        found = piece.text.find("\n", at)
-        stop = len(piece.text) if found < 0 else found
+        text = piece[0]
+        found = text.find("\n", at)
+        stop = len(text) if found < 0 else found
         if stop > at:
-            size = piece.size(at, stop)
+            size = size_of(piece, at, stop)
             self._check(self._kept + size, offset + size)
-            self._line.add(piece.text[at:stop])
+            self._line.add(text[at:stop])
             self._kept += size
             offset += size
         if found < 0:

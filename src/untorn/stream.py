@@ -279,16 +279,14 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
             self._flow.credit.release(self._size)
             self._size = 0
         link = self._flow.events
-        if not link.holds or self._last is not None:
+        if not link.items or self._last is not None:
             return False
-        events = link.pop()
-        self._queue.extend(events.items)
-        self._taken += len(events.items)
-        self._size, self._last = events.size, events.outcome
-        self._completing = events.completing
-        if self._first_event is None and events.items:
+        events, self._size, self._last, self._completing = link.pop()
+        self._queue.extend(events)
+        self._taken += len(events)
+        if self._first_event is None and events:
             self._first_event = self._flow.elapsed()
-        return bool(events.items)
+        return bool(events)
 
     def _pop(self) -> E:
         event = self._queue.popleft()
@@ -334,7 +332,7 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
 
 
 class _QuietEvents(AsyncIterator[E_co]):
-    def __init__(self, stream: EventStream[E_co, Any]) -> None:
+    def __init__(self, stream: AsyncIterator[E_co]) -> None:
         self._stream = stream
 
     def __aiter__(self) -> _QuietEvents[E_co]:

@@ -62,6 +62,21 @@ class Utf8Decoder:
 
     def feed(self, chunk: bytes) -> Iterable[Text]:
         """Return the text whose last byte is in `chunk`; raises `InvalidUtf8`, `LimitExceeded`."""
+        # Nearly every read: nothing is held, and what ends with ASCII ends a character.
+        plain = not (self._held or self._at_start) and self._total is None
+        if plain and chunk and chunk[-1] < 0x80:
+            try:
+                text = chunk.decode()
+            except UnicodeDecodeError:
+                return self._feed(chunk)
+            start = self.offset
+            self.offset = end = start + len(chunk)
+            if "\ufffd" in text:
+                self.literal_replacements += text.count("\ufffd")
+            return ((text, start, end, 0, 0),)
+        return self._feed(chunk)
+
+    def _feed(self, chunk: bytes) -> Iterable[Text]:
         if self._total is not None and self.offset + len(chunk) > self._total:
             return self._feed_to_limit(chunk[: self._total - self.offset])
         start = self.offset - len(self._held)
@@ -97,9 +112,9 @@ class Utf8Decoder:
                     text, start = text[1:], start + 3
             elif _BOM.startswith(self._held):
                 held = 0  # it may be a BOM, which is no part of any frame
-        if not text.isascii():
+        if "\ufffd" in text:
             self.literal_replacements += text.count("\ufffd")
-        return Text(text, start, end, held)
+        return text, start, end, held, 0
 
     def _mend(self, data: bytes, start: int) -> Iterator[Text]:
         """Decode bytes of which some are ill-formed; `start` is where they stand."""
@@ -139,7 +154,7 @@ class Utf8Decoder:
             _log.warning("ill-formed UTF-8 at byte %d was replaced by U+FFFD", start)
         self._at_start = False
         self.replacements += count
-        return Text("\ufffd" * count, start, end, made=count)
+        return "\ufffd" * count, start, end, 0, count
 
 
 def _up_to_ill_formed(window: bytes) -> tuple[str, int, bytes]:

@@ -179,7 +179,7 @@ def test_cancelled_at_every_step(way: str, kind: str, group: bool) -> None:
     steps, cancelled, one = run(backend, main, -1)
     assert not cancelled
     everything = one.seen
-    assert 15 < steps < 400
+    assert 10 < steps < 400
     causes = set()
     for at in range(1, steps + 1):
         _, cancelled, one = run(backend, main, at)

@@ -38,6 +38,13 @@ async def test_break_abandons() -> None:
     assert living() == alive
 
 
+async def test_leaving_is_no_bug_of_a_stage() -> None:
+    """The reader that is stopped looks for no clock that ran out, and reports nothing."""
+    async with open_stream(hanging("a"), DIALECT) as stream:
+        assert (await stream.receive()).data == "a"
+    assert stream._flow.last is None
+
+
 async def test_break_on_the_last_event_completes() -> None:
     async with open_stream(hanging("a", "END"), DIALECT, limits=PROMPT) as stream:
         async for event in stream:

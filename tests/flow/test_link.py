@@ -17,6 +17,11 @@ pytestmark = pytest.mark.anyio
 EOF = Cut(Cause.EOF)
 
 
+@pytest.fixture(autouse=True)
+def room_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("untorn.link.CAPACITY", 1)
+
+
 async def test_items_come_in_order() -> None:
     link: Link[int] = Link()
     seen = []
@@ -80,7 +85,7 @@ async def test_waiting_reader_is_woken_at_the_end(way: str) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(read)
         await anyio.wait_all_tasks_blocked()
-        assert not link.holds
+        assert not link.items
         link.finish(None) if way == "finish" else link.close()
     assert seen == [False]
 

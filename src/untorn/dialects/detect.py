@@ -111,13 +111,13 @@ class Detection:
     def _read(self, piece: Any) -> AnyDialect | None:
         self._blank.append(piece)
         if self._framer is None:
-            self._framer = self._framing(piece.text.strip()[:1])
+            self._framer = self._framing(piece[0].strip()[:1])
         if self._framer is None:
             return None
         pieces, self._blank = self._blank, []
         for piece in pieces:
-            for frames in self._framer.feed(piece):
-                for frame in frames.items:
+            for frames, _, _ in self._framer.feed(piece):
+                for frame in frames:
                     if (found := _look(frame)) is not None:
                         return found
         return None

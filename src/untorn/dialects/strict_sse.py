@@ -12,16 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, final
+from typing import Any, ClassVar, Final, TypeAlias, final
 
 from ..event import JsonEvent
 from ..faults import LimitExceeded, ProtocolViolation, ServiceError, StreamFault
-from ..frame import Frames, Pieces, Span, Text
+from ..frame import Frames, Pieces, Span, Text, size_of
 from ..limits import Limits
 from ..outcome import Boundary
 from ..payload import parse_json
 from ..reduce import Dialect, Framer, Reducer
-from ..sse import BATCH
+from ..sse import BATCH, SseFramer
 from ..stage import Cut, Ending
 
 __all__ = ["StrictSse"]
@@ -60,6 +60,8 @@ class StrictSseFramer:
     too; the LF that completes it does not.
     """
 
+    media_types: ClassVar = SseFramer.media_types
+
     __slots__ = (
         "_data", "_id", "_kept", "_limit", "_line", "_line_start", "_settled", "_start",
         "comments", "largest",
@@ -86,18 +88,19 @@ class StrictSseFramer:
         """Return the blocks that end in `piece`; raises a fault at the first that is wrong."""
         items: list[StrictFrame] = []
         spans: list[Span] = []
-        at, offset = 0, piece.start
+        text, offset, end, held, _ = piece
+        at = 0
         try:
-            while at < len(piece.text):
+            while at < len(text):
                 at, offset = self._read(piece, at, offset, items, spans)
                 if len(items) == BATCH:
-                    yield Frames(items, self._settle(offset), spans.__getitem__)
+                    yield items, self._settle(offset), spans.__getitem__
                     items, spans = [], []
-            self._check(self._kept + piece.held, piece.end + piece.held)
+            self._check(self._kept + held, end + held)
         except StreamFault:
-            yield Frames(items, 0, spans.__getitem__)
+            yield items, 0, spans.__getitem__
             raise
-        yield Frames(items, self._settle(piece.end), spans.__getitem__)
+        yield items, self._settle(end), spans.__getitem__
 
     def _settle(self, offset: int) -> int:
         """Return how many bytes are done with at `offset`, since it was last asked."""
@@ -117,12 +120,13 @@ class StrictSseFramer:
         """Read on from the character `at`, byte `offset`, up to the next LF."""
         if self._start is None:
             self._start = self._line_start = offset
-        found = piece.text.find("\n", at)
-        stop = len(piece.text) if found < 0 else found
+        text = piece[0]
+        found = text.find("\n", at)
+        stop = len(text) if found < 0 else found
         if stop > at:
-            size = piece.size(at, stop)
+            size = size_of(piece, at, stop)
             self._keep(size, offset + size)
-            self._line.add(piece.text[at:stop])
+            self._line.add(text[at:stop])
             offset += size
         if found < 0:
             return stop, offset
