@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -82,14 +83,14 @@ def serve(
             server.stop()
 
 
-def _start(name: str, app: Path, log: Path, output: object, env: dict[str, str]) -> Server:
+def _start(name: str, app: Path, log: Path, output: IO[bytes], env: dict[str, str]) -> Server:
     port = _free_port()
     command = _COMMANDS[name].format(port=port, app=f"{app.stem}:app").split()
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
         cwd=app.parent,
         env={**env, "PYTHONPATH": str(app.parent)},
-        stdout=output,  # type: ignore[arg-type]
+        stdout=output,
         stderr=subprocess.STDOUT,
     )
     server = Server(name, port, process, log)
