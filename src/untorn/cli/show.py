@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any, assert_never
 
 from ..event import (
@@ -22,6 +19,7 @@ from ..event import (
     ToolCallDone,
 )
 from ..faults import UnexpectedResponse
+from ..json_text import event_name, fields_of, json_text
 from ..outcome import Completed, Failed, Interrupted, Outcome, StreamInterrupted
 from .output import Notes, Output
 
@@ -31,7 +29,6 @@ __all__ = [
     "TextShow",
     "conclusion",
     "event_object",
-    "json_text",
     "kept",
     "outcome_object",
     "sentence",
@@ -236,14 +233,14 @@ def _plain(event: Any) -> str:
 
 def event_object(event: Any) -> dict[str, Any]:
     """Return an event as an object: its kind, and its fields by their names in Python."""
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(event).__name__).lower()
-    return {"kind": name, **(_fields(event) if is_dataclass(event) else {"data": event})}
+    rest = fields_of(event) if is_dataclass(event) else {"data": event}
+    return {"kind": event_name(event), **rest}
 
 
 def outcome_object(outcome: Outcome[Any]) -> dict[str, Any]:
     """Return an outcome as an object, with the folded value."""
     head = {"outcome": type(outcome).__name__.lower(), "sentence": sentence(outcome)}
-    rest = _fields(outcome) | {"retry_safe": outcome.retry_safe}
+    rest = fields_of(outcome) | {"retry_safe": outcome.retry_safe}
     match outcome:
         case Completed():
             return head | rest
@@ -254,31 +251,3 @@ def outcome_object(outcome: Outcome[Any]) -> dict[str, Any]:
             return head | rest | {"error": {"code": error.code, **vars(error)}}
         case _:
             assert_never(outcome)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def json_text(value: Any) -> str:
-    """Return a value as JSON that every program can read."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_default)
-    except ValueError:  # 1e999 is a number in JSON, and an infinity in Python
-        return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=_default)
-
-
-def _default(value: Any) -> Any:
-    """Return what stands for a value that JSON has no word for."""
-    if is_dataclass(value):
-        return _finite(_fields(value))
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)
-
-
-def _finite(value: Any) -> Any:
-    """Return the value with null for every number that JSON cannot write, as JavaScript does."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -13,13 +13,14 @@ import click
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from ..json_text import json_text
 from ..outcome import Outcome
 from ..testing.recording import Recording
 from .output import Output, console_on, visible
 from .picture import Moment, Picture
 from .reading import dialect_option, json_option
 from .recorded import judged, recording_argument
-from .show import conclusion, event_object, json_text, outcome_object
+from .show import conclusion, event_object, outcome_object
 from .status import backend_option, run, status_of
 
 __all__ = ["timeline"]

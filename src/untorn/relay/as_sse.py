@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from dataclasses import fields, is_dataclass
-from typing import Any, Final
+from dataclasses import is_dataclass
+from typing import Any
 
 from ..event import JsonEvent, ServerSentEvent
+from ..json_text import event_name, fields_of, json_text
 
-__all__ = ["as_sse", "compact_json"]
-
-_INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_HALF: Final = re.compile("[\ud800-\udfff]")
+__all__ = ["as_sse"]
 
 
 def as_sse(event: Any) -> ServerSentEvent:
@@ -33,51 +28,10 @@ def as_sse(event: Any) -> ServerSentEvent:
         case ServerSentEvent():
             return event
         case JsonEvent(id, data):
-            return ServerSentEvent("message", compact_json(data), id or "")
+            return ServerSentEvent("message", json_text(data, compact=True), id or "")
         case str():
             return ServerSentEvent("message", event, "")
         case _ if is_dataclass(event):
-            return ServerSentEvent(_name(type(event)), compact_json(_fields(event)), "")
+            return ServerSentEvent(event_name(event), json_text(fields_of(event), compact=True), "")
         case _:
-            return ServerSentEvent("message", compact_json(event), "")
-
-
-def _name(kind: type) -> str:
-    return _INNER_CAPITAL.sub("_", kind.__name__).lower()
-
-
-def _fields(event: Any) -> dict[str, Any]:
-    return {field.name: getattr(event, field.name) for field in fields(event)}
-
-
-def compact_json(value: Any) -> str:
-    """Return a value as JSON on one line, which every reader of JSON takes.
-
-    What JSON has no word for is `null` (an infinity, as in JavaScript) or text;
-    half a surrogate pair is spelled out as an escape.
-    """
-    try:
-        text = _dumps(value)
-    except ValueError:  # 1e999 is a number in JSON, and an infinity in Python
-        text = _dumps(_finite(value))
-    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(
-        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_default
-    )
-
-
-def _default(value: Any) -> Any:
-    if is_dataclass(value):
-        return _finite(_fields(value))
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+            return ServerSentEvent("message", json_text(event, compact=True), "")

@@ -10,8 +10,8 @@ import json
 from typing import Any, Final, assert_never
 
 from ..event import ServerSentEvent
+from ..json_text import json_text
 from ..outcome import Cause, Completed, Failed, Interrupted, Outcome
-from .as_sse import compact_json
 
 __all__ = ["end_event", "refusal", "says_completed"]
 
@@ -29,7 +29,7 @@ def end_event(outcome: Outcome[Any]) -> ServerSentEvent:
     `{"outcome":"completed","marker":...}`, `{"outcome":"failed","code":...}` or
     `{"outcome":"interrupted","cause":...,"torn":...}`.
     """
-    return ServerSentEvent("end", compact_json(_summary(outcome)), "")
+    return ServerSentEvent("end", json_text(_summary(outcome), compact=True), "")
 
 
 def _summary(outcome: Outcome[Any]) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def refusal(outcome: Failed[Any] | Interrupted[Any]) -> tuple[int, bytes]:
     timeout = isinstance(outcome, Interrupted) and outcome.cause in _TIMEOUTS
     code = outcome.error.code if isinstance(outcome, Failed) else outcome.cause.value
     error = {"code": code, "message": _sentence(outcome), "retry_safe": outcome.retry_safe}
-    return 504 if timeout else 502, compact_json({"error": error}).encode()
+    return 504 if timeout else 502, json_text({"error": error}, compact=True).encode()
 
 
 def _sentence(outcome: Failed[Any] | Interrupted[Any]) -> str:
