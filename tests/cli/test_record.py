@@ -242,6 +242,19 @@ def test_what_a_service_repeats_is_not_recorded(status: int, at: int, path: Path
     assert (result.exit_code, SECRET in result.stderr) == (4, False)
 
 
+def test_what_a_service_repeats_in_its_head_is_not_recorded(path: Path) -> None:
+    """Nor in any of the fields that are kept."""
+    kept = ("content-type", "x-request-id", "via", "location")
+    with serving(WIRE, headers=dict.fromkeys(kept, f"text/event-stream; a={SECRET}")) as server:
+        invoke("record", server.url, "-o", str(path), "--header", f"X-Key: {SECRET}")
+    response = read_recording(path).response
+    assert response is not None
+    assert {response.content_type, *(response.headers[name] for name in kept[1:])} == {
+        f"text/event-stream; a={'*' * len(SECRET)}"
+    }
+    assert not shown(path.read_text())
+
+
 @given(
     st.lists(st.text("abc", max_size=5).map(str.encode)),
     st.sets(st.sampled_from(["ab", "aba", "bcb", "c" * 6])),

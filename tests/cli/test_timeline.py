@@ -128,6 +128,12 @@ def test_no_service_steers_the_terminal(path: Path) -> None:
     assert not {"\x9b", "\x1b"} & set(picture)
 
 
+def test_a_wait_may_be_as_long_as_a_number(path: Path) -> None:
+    end = RecordedEnd(sys.float_info.max, "eof")
+    result = invoke("timeline", written(path, recording(WIRE, end=end)))
+    assert (result.exit_code, "1797693134862315708" in result.stdout) == (0, True)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_json_is_one_object_per_moment(backend: str, path: Path) -> None:
     """The recording, its reads, its end, and the outcome as `read` has it."""

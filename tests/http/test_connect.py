@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -395,6 +396,20 @@ async def test_gaps_are_accepted_behind_the_first_request_too() -> None:
     service = Service(httpx2.ConnectError(""), answer(b"data: a\n\n"), answer(END))
     await read(service, first={"json": 1}, accept_gaps=True)
     assert [request.method for request in service.requests] == ["POST", "POST", "GET"]
+
+
+async def test_what_can_be_read_once_is_refused() -> None:
+    """A request that is made again would be empty."""
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b"asked"
+
+    service = Service()
+    for request in ({"content": body()}, {"headers": iter([("x-key", "1")])}):
+        for given in (request, {"first": request}):
+            with pytest.raises(TypeError, match="read only once"):
+                service.connect(**given)
+    service.connect(content=b"asked", headers=[("x-key", "1")])
 
 
 async def test_mistakes_are_raised_at_once() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import ModuleType
@@ -110,6 +111,25 @@ async def test_aiohttp_is_judged_as_well() -> None:
         _, outcome = await read(open_response(response, DIALECT))
     fault = unexpected(outcome)
     assert (fault.status, fault.retry_after, fault.message) == (429, 3.0, "slow down")
+
+
+@in_asyncio_real
+@pytest.mark.parametrize("named", ["x-gzip", "gzip, identity", "gzip, gzip", "lzma"])
+async def test_what_aiohttp_does_not_decode_is_decoded_or_refused(named: str) -> None:
+    """Never taken for the text of a stream."""
+
+    async def answer(peer: Peer) -> None:
+        await peer.head("200 OK", f"content-encoding: {named}")
+        body = gzip.compress(WIRE)
+        await peer.chunks(gzip.compress(body) if named == "gzip, gzip" else body)
+        await peer.last()
+
+    async with served(answer) as server, session() as client, client.get(server.url) as response:
+        data, outcome = await read(open_response(response, DIALECT))
+    if named == "lzma":
+        assert unexpected(outcome).code == "content-encoding"
+    else:
+        assert (data, type(outcome)) == (["a", "END"], Completed)
 
 
 @in_asyncio_real

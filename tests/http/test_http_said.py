@@ -96,6 +96,8 @@ def test_lines_are_bounded(text: str, most: int) -> None:
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 -0000"}, 0.0),
         ({"retry-after": "Wed, 99 Oct 2015 07:28:00 GMT"}, None),
+        ({"retry-after": f"Wed, 21 Oct {10**20} 07:28:00 GMT"}, None),
+        ({"retry-after": f"Wed, 21 Oct 2015 07:28:00 +{10**20}"}, None),
     ],
 )
 def test_when_to_ask_again(headers: dict[str, str], seconds: float | None) -> None:

@@ -150,3 +150,64 @@ def test_errors_behind_an_error_are_cleaned() -> None:
     for error in (first, second, third):
         assert KEY not in repr(error)
         assert error.args[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("application/json", '{"error": "Wrong: sk-Ab\\/3dEf\\u0036h"}'),
+        ("text/html", "<title>Wrong: sk-Ab&#47;3dEf6h</title>"),
+    ],
+)
+async def test_key_that_is_escaped_in_the_body_is_not_in_the_message(
+    library: ModuleType, kind: str, said: str
+) -> None:
+    key = "sk-Ab/3dEf6h"
+
+    async def answer(peer: Peer) -> None:
+        await peer.head("403 Forbidden", type=kind)
+        await peer.chunks(said.encode())
+        await peer.last()
+
+    async with served(answer) as server, library.AsyncClient() as client:
+        headers = {"Authorization": f"Bearer {key}"}
+        _, outcome = await read(stream(client, "GET", server.url, dialect=DIALECT, headers=headers))
+    assert "Wrong: [hidden]" in (unexpected(outcome).message or "")
+    assert key not in everything_said(outcome)
+
+
+async def test_key_where_the_body_is_capped_is_hidden(library: ModuleType) -> None:
+    """Most of a key is as good as all of it."""
+
+    async def answer(peer: Peer) -> None:
+        await peer.head("403 Forbidden", type="text/plain")
+        await peer.chunks(b"x" * (4096 - len(KEY) + 1) + KEY.encode())
+        await peer.last()
+
+    async with served(answer) as server, library.AsyncClient() as client:
+        headers = {"X-Api-Key": KEY}
+        _, outcome = await read(stream(client, "GET", server.url, dialect=DIALECT, headers=headers))
+    assert unexpected(outcome).body.endswith(b"x[hidden]")
+
+
+async def test_key_of_the_query_is_hidden_in_each_of_its_forms(library: ModuleType) -> None:
+    """As it is, as the URL has it, and as others write it in a URL."""
+    client = library.AsyncClient()
+    request = client.build_request("GET", "http://test/?n=1&api_key=Ab/3%2Bd+f%26h")
+    for form in ("Ab/3+d f&h", "Ab/3%2Bd+f%26h", "Ab%2F3%2Bd%20f%26h"):
+        assert hide_secrets(f"It is {form}.", request) == "It is [hidden]."
+    await client.aclose()
+
+
+def test_password_is_hidden_where_the_header_has_it() -> None:
+    """Also if the client was given it as `auth`."""
+    headers = {"authorization": "Basic dXNlcjpodW50ZXIrMi8l"}
+    request = SimpleNamespace(headers=headers, url=None)
+    assert hide_secrets(f"Wrong password {PASSWORD}", request) == "Wrong password [hidden]"
+
+
+def test_names_of_schemes_and_cookies_are_no_secrets() -> None:
+    headers = {"Authorization": f"Bearer {KEY}", "Cookie": f"session={KEY}=1; theme=default"}
+    request = SimpleNamespace(headers=headers, url=None)
+    said = hide_secrets(f"Your session is over; a Bearer is {KEY}, not {KEY}=1", request)
+    assert said == "Your session is over; a Bearer is [hidden], not [hidden]"

@@ -203,7 +203,9 @@ class _Copy:
         """Copy it to the end of the transport; raises `_Broken` and `_Left`."""
         try:
             answer = await self._in_time(self._source.head())
-            self._recorder.response(answer.status, answer.reason, answer.response.headers)
+            shown = self._redaction.text
+            headers = {name: shown(value) for name, value in answer.response.headers.items()}
+            self._recorder.response(answer.status, shown(answer.reason), headers)
             if answer.undecodable:
                 raise _Left(f"nothing here can decode {answer.undecodable[0]!r}")
             while (chunk := await self._in_time(anext(self._source, None))) is not None:

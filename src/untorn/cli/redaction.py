@@ -31,6 +31,13 @@ class Redaction:
         self._held = data[stop:]
         return data[:stop]
 
+    def text(self, text: str) -> str:
+        """Return what may be shown of a text that is whole."""
+        data = text.encode("utf-8", "surrogateescape")
+        for secret in self._secrets:
+            data = data.replace(secret, _FILLER * len(secret))
+        return data.decode("utf-8", "surrogateescape")
+
     def end(self) -> bytes:
         """Return what was held back: the beginning of a secret, and no more of it."""
         held, self._held = self._held, b""

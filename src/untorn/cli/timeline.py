@@ -120,7 +120,7 @@ def _response(recording: Recording) -> str:
 
 def _line(picture: Picture, moment: Moment, size: str, said: str) -> str:
     longest = picture.longest
-    bar = "#" * round(_BAR * moment.wait / longest) if longest else ""
+    bar = "#" * round(moment.wait / longest * _BAR) if longest else ""
     mark = "STALL  " if picture.is_stall(moment) else ""
     return f"{moment.at:9.3f} {moment.wait:8.3f} {bar:{_BAR}} {size}  {mark}{said}"
 

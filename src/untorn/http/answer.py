@@ -53,11 +53,20 @@ class Answer(ABC):
     @property
     def undecodable(self) -> list[str]:
         """The content codings that cannot be taken off here."""
-        return []
+        return [name for name in self._codings() if coding_for(name) is None]
 
     @abstractmethod
     def body(self) -> AsyncIterator[bytes]:
         """Return the body, without its content codings; ask once."""
+
+    @abstractmethod
+    def _codings(self) -> list[str]:
+        """Return the content codings that the client has left on, in the order of their use."""
+
+    def _decoded(self, raw: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Return what the client gives without the content codings that it has left on."""
+        applied = [coding for name in self._codings() if (coding := coding_for(name))]
+        return Decoded(raw, applied) if applied else raw
 
     @abstractmethod
     async def aclose(self) -> None:
@@ -121,18 +130,12 @@ class _Httpx(Answer):
         except RuntimeError:  # a response that was made and not received
             return None
 
-    @property
-    def undecodable(self) -> list[str]:
-        return [name for name in self._codings() if coding_for(name) is None]
-
     def body(self) -> AsyncIterator[bytes]:
         # A body that was read already was decoded already.
         if self.response.is_stream_consumed:
             here: AsyncIterator[bytes] = self.response.aiter_bytes()
             return here
-        raw: AsyncIterator[bytes] = self.response.aiter_raw()
-        applied = [coding for name in self._codings() if (coding := coding_for(name))]
-        return Decoded(raw, applied) if applied else raw
+        return self._decoded(self.response.aiter_raw())
 
     async def aclose(self) -> None:
         await self.response.aclose()
@@ -143,8 +146,12 @@ class _Httpx(Answer):
         return codings(self.headers.get("content-encoding", ""))
 
 
+# What aiohttp takes off by itself; not two of them, nor one under another name.
+_BY_AIOHTTP: Final = ("gzip", "deflate", "br", "zstd")
+
+
 class _Aiohttp(Answer):
-    """Of aiohttp, which decodes before anybody can ask."""
+    """Of aiohttp, which decodes what it knows before anybody can ask."""
 
     @property
     def status(self) -> int:
@@ -160,8 +167,11 @@ class _Aiohttp(Answer):
         return self.response.request_info
 
     def body(self) -> AsyncIterator[bytes]:
-        chunks: AsyncIterator[bytes] = self.response.content.iter_any()
-        return chunks
+        return self._decoded(self.response.content.iter_any())
 
     async def aclose(self) -> None:
         self.response.release()
+
+    def _codings(self) -> list[str]:
+        given: str = self.headers.get("content-encoding", "")
+        return [] if given.lower() in _BY_AIOHTTP else codings(given)

@@ -32,6 +32,14 @@ class Asking:
     method: str
     options: Mapping[str, Any] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        for name, value in self.options.items():
+            if hasattr(value, "__next__") or hasattr(value, "__anext__"):
+                raise TypeError(
+                    f"{name} can be read only once, and a feed may send its request again; "
+                    "give what can be read again: bytes, a list"
+                )
+
     def behind(self, last_event_id: str) -> Asking:
         """Return the request for what follows an event; HTML Standard, 9.2.4."""
         given = self.options.get("headers") or {}

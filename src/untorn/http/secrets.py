@@ -8,12 +8,13 @@ servers repeat what they were sent.
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import quote, unquote, unquote_plus
 
-__all__ = ["forget_request", "hide_secrets", "secrets_of"]
+__all__ = ["forget_request", "hide_begun", "hide_secrets", "secrets_of"]
 
 _HIDDEN: Final = "[hidden]"
 _NAMES: Final = re.compile(
@@ -27,6 +28,15 @@ def hide_secrets(text: str, request: Any) -> str:
     """Return `text` without the secrets of a request (of httpx2, httpx or aiohttp)."""
     for secret in secrets_of(request):
         text = text.replace(secret, _HIDDEN)
+    return text
+
+
+def hide_begun(text: str, request: Any) -> str:
+    """Return `text` without the beginning of a secret at its end, where it was cut off."""
+    for secret in secrets_of(request):
+        for size in range(len(secret) - 1, _SHORTEST - 1, -1):
+            if text.endswith(secret[:size]):
+                return text[:-size] + _HIDDEN
     return text
 
 
@@ -71,17 +81,36 @@ def _secrets(request: Any) -> Iterator[str]:
     for name, value in _headers(request):
         if _NAMES.search(name):
             yield value
-            yield from re.split(r"[\s;,=]+", value)
+            yield from _credentials(name.lower(), value)
     url = getattr(request, "url", None)
     if url is None:
         return
     # The query of httpx's URL is bytes, that of yarl's a mapping.
     query = url.query.decode("ascii", "replace") if isinstance(url.query, bytes) else ""
-    for name, value in parse_qsl(query or getattr(url, "query_string", "")):
-        if _NAMES.search(name):
-            yield value
+    query = query or getattr(url, "raw_query_string", "") or getattr(url, "query_string", "")
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
+        if _NAMES.search(unquote_plus(name)):
+            plain = unquote_plus(value)
+            yield from (value, plain, quote(plain, safe=""))
     userinfo = getattr(url, "userinfo", b"").decode("ascii", "replace")
     if userinfo:
         for part in userinfo.split(":", 1):
             yield from (part, unquote(part))
         yield b64encode(unquote(userinfo).encode()).decode()
+
+
+def _credentials(name: str, value: str) -> Iterator[str]:
+    """Yield what is secret in a field: neither the scheme of a key nor the name of a cookie is."""
+    if name == "cookie":
+        for cookie in value.split(";"):
+            content = cookie.partition("=")[2].strip()
+            yield from (content, *re.split(r"[\s,=]+", content))
+        return
+    scheme, _, credentials = value.partition(" ")
+    if "authorization" not in name or not credentials:
+        credentials = value
+    elif scheme.lower() == "basic":
+        with suppress(ValueError):
+            yield from b64decode(credentials).decode().split(":", 1)
+    yield from (credentials, *re.split(r"[\s;,=]+", credentials))

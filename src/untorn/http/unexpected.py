@@ -18,7 +18,7 @@ from .answer import Answer, Headers, leave
 from .content_coding import package_for
 from .media_types import accepts, media_type
 from .said import printable, said
-from .secrets import hide_secrets
+from .secrets import hide_begun, hide_secrets
 
 __all__ = ["judge"]
 
@@ -47,8 +47,10 @@ async def _unexpected(
 ) -> UnexpectedResponse:
     body = b"" if answer.undecodable else await _beginning(answer)
     plain = body.decode("utf-8", "replace")
-    text = hide_secrets(plain, answer.request)
+    text = hide_begun(hide_secrets(plain, answer.request), answer.request)
     message, after = said(text, kind), _retry_after(answer.headers)
+    # Once more: what was escaped in JSON or HTML is not so any longer.
+    message = message and hide_secrets(message, answer.request)
     what, advice = {
         "http-status": lambda: (_status(answer), _status_advice(answer, after)),
         "content-type": lambda: (_type(answer, kind, accepted), _type_advice(kind)),
@@ -154,7 +156,7 @@ def _retry_after(headers: Headers) -> float | None:
             seconds = float(text) / unit
             if math.isfinite(seconds):
                 return max(seconds, 0.0)
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):  # of a year or a zone that no number holds
         date = parsedate_to_datetime(given)
         date = date if date.tzinfo else date.replace(tzinfo=UTC)
         return max((date - datetime.now(UTC)).total_seconds(), 0.0)
