@@ -2,17 +2,23 @@
 
 import json
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from untorn import (
+    Boundary,
+    Cause,
+    Failed,
     Finish,
+    Interrupted,
     JsonEvent,
     Other,
+    Position,
     ReasoningDelta,
     RefusalDelta,
     ServerSentEvent,
+    ServiceError,
     Snapshot,
     TextDelta,
     ToolCall,
@@ -20,8 +26,10 @@ from untorn import (
     ToolCallDone,
     UsageUpdate,
 )
+from untorn.http import Reconnecting
 from untorn.relay import SseEncoder, as_sse
 
+CUT = (Cause.TRANSPORT, Boundary.FRAME)
 CALL = ToolCall("c1", "find", '{"q": "京"}', valid=True, finished=True)
 CHAT = [
     TextDelta("京\u2028\n", 1),
@@ -78,3 +86,14 @@ def test_half_a_pair_is_spelled_out(text: str) -> None:
     assert SseEncoder().encode(shown)
     read = json.loads(shown.data)["text"]
     assert read.encode("utf-16", "surrogatepass") == text.encode("utf-16", "surrogatepass")
+
+
+def test_an_error_within_an_event_says_nothing_of_the_upstream() -> None:
+    """It is its code or its class: what a service says of itself is not for every browser."""
+    fault = ServiceError("db7.corp is down")
+    said = Reconnecting(2, 1.0, Failed(fault, None, Position(0, 0, 0)), "7")
+    cut = replace(said, outcome=Interrupted(*CUT, OSError("db7.corp"), None, Position(0, 0, 0)))
+    assert json.loads(as_sse(said).data)["outcome"]["error"] == "service-error"
+    assert json.loads(as_sse(cut).data)["outcome"]["error"] == "OSError"
+    for event in (said, cut, Other("error", fault), Snapshot([OSError("db7.corp")])):
+        assert "corp" not in as_sse(event).data

@@ -195,6 +195,19 @@ async def test_an_upstream_that_fails_for_nobody_is_reported() -> None:
     assert played.report.client_left
 
 
+async def test_nothing_is_sent_behind_the_answer_to_a_client_that_left() -> None:
+    """Not where the upstream fails later, and sending takes no time either."""
+    server, sent = Server(leave_at=2.5), []
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    relay = Relay(Upstream(opening=5, fails=LookupError()).manager, on_leave=Drain())
+    with pytest.raises(LookupError):
+        await relay(SCOPE, server.receive, send)
+    assert sent == ["http.response.start", "http.response.body"]
+
+
 async def test_draining_ends_after_its_bytes() -> None:
     """Where the event ends in which they were read."""
     event = sse("x" * 92)

@@ -229,6 +229,31 @@ async def test_what_came_before_it_is_sent_however_it_was_cut(together: bool) ->
     assert (played.data, played.report.sent, played.finished) == (["6", "3"], 2, False)
 
 
+async def test_what_last_raises_takes_nothing_from_the_events_before_it() -> None:
+    """Those that were to go out with it go out without it, and there is no end."""
+    played = Played(Server())
+    upstream = Upstream(Send(sse("a", "END")), Hang())
+    relay = Relay(upstream.manager, on_end=played.note, last=lambda outcome: {}["none"])
+    with pytest.raises(KeyError):
+        await relay(SCOPE, played.server.receive, played.server.send)
+    assert (played.data, played.report.sent, played.finished) == (["a", "END"], 2, False)
+
+
+async def test_what_encode_raises_is_never_taken_for_a_closed_stream() -> None:
+    """Also of the event that completes the stream: an answer without it is not whole."""
+    played = Played(Server())
+
+    def encode(event: ServerSentEvent) -> ServerSentEvent:
+        if event.data == "END":
+            raise anyio.ClosedResourceError  # of something that encode writes to
+        return event
+
+    with pytest.raises(anyio.ClosedResourceError):
+        relay = Relay(steady(1, 1.0).manager, on_end=played.note, encode=encode)
+        await relay(SCOPE, played.server.receive, played.server.send)
+    assert (played.data, played.finished, played.report.whole) == (["0"], False, False)
+
+
 # --- the time
 
 

@@ -1,5 +1,6 @@
 """`on_end` is called once, whatever happens, and has its time."""
 
+import asyncio
 import logging
 from typing import Any
 
@@ -32,6 +33,18 @@ async def test_an_async_on_end_is_awaited() -> None:
     assert server.now == 3.0
 
 
+async def test_an_on_end_that_is_empty_is_called_too() -> None:
+    """A ledger without rows is false, and is no `None`."""
+
+    class Ledger(list[Report]):
+        def __call__(self, report: Report) -> None:
+            self.append(report)
+
+    server, ledger = Server(), Ledger()
+    await Relay(steady(1, 1.0).manager, on_end=ledger)(SCOPE, server.receive, server.send)
+    assert [report.whole for report in ledger] == [True]
+
+
 async def test_a_cancellation_waits_for_on_end() -> None:
     """At a shutdown what must be written down is written down, and then the request ends."""
     done = []
@@ -45,6 +58,27 @@ async def test_a_cancellation_waits_for_on_end() -> None:
         await Relay(steady(9, 1.0).manager, on_end=on_end)(SCOPE, server.receive, server.send)
     assert scope.cancelled_caught
     assert (len(done), server.now) == (1, 3.5)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+@pytest.mark.parametrize("moments", [[2.5], [1.5, 2.5], [2.5, 3.0]])
+async def test_a_cancelled_task_waits_for_on_end(moments: list[float]) -> None:
+    """As servers on asyncio cancel it: before the report or while it is written, and again."""
+    done = []
+
+    async def on_end(report: Report) -> None:
+        await anyio.sleep(2)
+        done.append(report)
+
+    server = Server(leave_at=2.0)
+    relay = Relay(steady(9, 1.0).manager, on_end=on_end)
+    task = asyncio.ensure_future(relay(SCOPE, server.receive, server.send))
+    for moment in moments:
+        await anyio.sleep(moment - server.now)
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (len(done), server.now) == (1, min([2.0, *moments]) + 2)
 
 
 async def test_on_end_may_not_take_for_ever(caplog: pytest.LogCaptureFixture) -> None:

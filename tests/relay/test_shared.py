@@ -1,13 +1,15 @@
 """What is relayed need not be an `EventStream`: a reader of a broadcast is one for each client."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
 import pytest
+from flow.sources import sse
 
 from untorn import Cause, Completed, Interrupted, broadcast
 from untorn.relay import Drain, Relay
-from untorn.testing import Eof
+from untorn.testing import Eof, Hang, Send
 
 from .asgi import SCOPE, Played, Server
 from .upstreams import Upstream, steady
@@ -46,11 +48,35 @@ async def test_a_client_that_leaves_takes_nothing_from_the_others() -> None:
         assert other.report.whole
 
 
+async def test_a_head_request_holds_up_nobody() -> None:
+    """Its reader, which is never entered, is closed."""
+    upstream = Upstream(*[Send(sse(str(n))) for n in range(9)], Send(sse("END")), Hang())
+    async with upstream.manager as stream:
+        shared = broadcast(stream, capacity=2)
+        server, reader = Server(), shared.subscribe()
+        await Relay(reader)({**SCOPE, "method": "HEAD"}, server.receive, server.send)
+        with anyio.fail_after(5):
+            assert len([event async for event in shared.subscribe()]) == 10
+
+
 async def test_the_bad_end_of_a_shared_stream_is_that_of_each_client() -> None:
     """A cut looks whole to none of them."""
     for played in await relayed(steady(2, 1.0, Eof()), Server(), Server()):
         assert '"interrupted"' in played.data[-1]
         assert not played.report.whole
+
+
+class Given:
+    """An upstream that gives whatever it was told."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    async def __aenter__(self) -> Any:
+        return self.given
+
+    async def __aexit__(self, *exc: object) -> None:
+        pass
 
 
 async def test_what_ends_without_an_outcome_is_an_error() -> None:
@@ -59,17 +85,41 @@ async def test_what_ends_without_an_outcome_is_an_error() -> None:
     class Closed:
         outcome = None
 
-        async def __aenter__(self) -> "Closed":
-            return self
-
-        async def __aexit__(self, *exc: object) -> None:
-            pass
-
         async def events(self) -> AsyncIterator[object]:
             yield "a"
             raise anyio.ClosedResourceError
 
     server = Server()
     with pytest.raises(anyio.ClosedResourceError):
-        await Relay(Closed())(SCOPE, server.receive, server.send)  # type: ignore[arg-type]
+        await Relay(Given(Closed()))(SCOPE, server.receive, server.send)  # type: ignore[arg-type]
     assert not Played(server).finished
+
+
+@pytest.mark.parametrize("leave_at", [None, 0.5, 1.5])
+async def test_events_that_end_without_an_outcome_are_an_error(leave_at: float | None) -> None:
+    """An async generator, which is over when a wait of it is cancelled, is asked no further."""
+
+    class Generated:
+        outcome = None
+
+        async def events(self) -> AsyncIterator[object]:
+            await anyio.sleep(1)
+            yield "a"
+            await anyio.sleep(1)
+
+    server = Server(leave_at=leave_at)
+    played = Played(server)
+    relay = Relay(Given(Generated()), on_end=played.note, on_leave=Drain())  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="The events of a Generated ended while its outcome"):
+        await relay(SCOPE, server.receive, server.send)
+    assert not played.report.delivered
+
+
+@pytest.mark.parametrize("given", [None, object(), {"outcome": 1}])
+async def test_what_is_no_stream_is_named_and_reported(given: object) -> None:
+    """Like an upstream that cannot be opened: a status, a report, and a sentence for the log."""
+    server = Server()
+    played = Played(server)
+    with pytest.raises(TypeError, match=f"The upstream gave a {type(given).__name__}, which"):
+        await Relay(Given(given), on_end=played.note)(SCOPE, server.receive, server.send)
+    assert (played.status, played.report.sent, played.report.whole) == (502, 0, False)

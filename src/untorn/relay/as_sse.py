@@ -6,6 +6,7 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from ..event import JsonEvent, ServerSentEvent
+from ..faults import StreamFault
 from ..json_text import event_name, fields_of, json_text
 
 __all__ = ["as_sse"]
@@ -23,6 +24,9 @@ def as_sse(event: Any) -> ServerSentEvent:
                             `text_delta` with the data `{"text":"Hi","choice":0}`
     any other value         the value as JSON
     ======================= ===================================================
+
+    An error in any of these is its code, or the name of its class: what it says is for
+    whoever pays for the upstream, and not for every browser.
     """
     match event:
         case ServerSentEvent():
@@ -32,6 +36,25 @@ def as_sse(event: Any) -> ServerSentEvent:
         case str():
             return ServerSentEvent("message", event, "")
         case _ if is_dataclass(event):
-            return ServerSentEvent(event_name(event), json_text(fields_of(event), compact=True), "")
+            return ServerSentEvent(
+                event_name(event), json_text(_shown(fields_of(event)), compact=True), ""
+            )
         case _:
-            return ServerSentEvent("message", json_text(event, compact=True), "")
+            return ServerSentEvent("message", json_text(_shown(event), compact=True), "")
+
+
+def _shown(value: Any) -> Any:
+    """Return a value without a word of the errors in it."""
+    match value:
+        case StreamFault():
+            return value.code
+        case BaseException():
+            return type(value).__name__
+        case dict():
+            return {key: _shown(item) for key, item in value.items()}
+        case list() | tuple():
+            return list(map(_shown, value))
+        case _ if is_dataclass(value):
+            return _shown(fields_of(value))
+        case _:
+            return value

@@ -18,7 +18,7 @@ from .leave import OnLeave
 from .messages import Messages
 from .report import Report
 
-__all__ = ["Delivery", "Relayed", "Terms"]
+__all__ = ["Delivery", "Relayed", "Terms", "take"]
 
 KEEPALIVE: Final = b": keepalive\n\n"
 # Events that are ready together go out together, up to so many bytes and one event.
@@ -52,6 +52,23 @@ class Terms:
     keepalive: float | None
     head_wait: float
     last: Callable[[Outcome[Any]], ServerSentEvent | None] | None
+
+
+async def take(stream: Relayed, events: AsyncIterator[Any]) -> tuple[Any] | None:
+    """Return the next event of a stream; `None` behind the last, and then it has an outcome."""
+    try:
+        return (await anext(events),)
+    except StopAsyncIteration:
+        if stream.outcome is None:  # there would be no end to asking it
+            raise RuntimeError(
+                f"The events of a {type(stream).__name__} ended while its outcome is None; set it "
+                "before they end, and let events() be no async generator: cancelled in a wait, "
+                "that is over"
+            ) from None
+    except ClosedResourceError:  # somebody else has closed the stream
+        if stream.outcome is None:
+            raise
+    return None
 
 
 class Delivery:
@@ -96,7 +113,12 @@ class Delivery:
         if not started and not isinstance(outcome, Completed):
             await self._messages.refuse(*refusal(outcome))
             return
-        await self._messages.finish(b"".join(self._batch) + self._last(outcome))
+        try:
+            last = self._last(outcome)
+        except Exception:
+            await self._write_rest()
+            raise
+        await self._messages.finish(b"".join(self._batch) + last)
         self._count()
 
     async def head(self) -> None:
@@ -107,8 +129,7 @@ class Delivery:
         try:
             return await self._collect(stream, events)
         except Exception:
-            if self._batch:  # what came before the event that cannot be shown is the client's
-                await self._write_batch()
+            await self._write_rest()
             raise
 
     async def _collect(self, stream: Relayed, events: AsyncIterator[Any]) -> Outcome[Any] | None:
@@ -118,15 +139,11 @@ class Delivery:
         """
         size = 0
         with CancelScope(deadline=self._due) as scope:
-            try:
-                async for event in events:
-                    size += self._add(event)
-                    if size >= _TOGETHER or stream.outcome is not None:
-                        break
-                    scope.cancel()  # a wait that is cancelled takes nothing: so wait no more
-            except ClosedResourceError:  # somebody else has closed the stream
-                if stream.outcome is None:
-                    raise
+            while (taken := await take(stream, events)) is not None:
+                size += self._add(*taken)
+                if size >= _TOGETHER or stream.outcome is not None:
+                    break
+                scope.cancel()  # a wait that is cancelled takes nothing: so wait no more
         return stream.outcome
 
     def _add(self, event: Any) -> int:
@@ -142,6 +159,11 @@ class Delivery:
         if event is None:
             return b""
         return self._encoder.encode(replace(event, id=event.id or self._encoder.last_event_id))
+
+    async def _write_rest(self) -> None:
+        """Send what came before an event that cannot be shown: it is the client's."""
+        if self._batch:
+            await self._write_batch()
 
     async def _write_batch(self) -> None:
         await self._write(b"".join(self._batch))

@@ -24,7 +24,7 @@ from anyio import CancelScope, Event, create_task_group, current_time, move_on_a
 from anyio.lowlevel import checkpoint
 
 from ..outcome import Boundary, Cause, Interrupted, Outcome, Position, StreamError
-from .delivery import Delivery, Relayed, Terms
+from .delivery import Delivery, Relayed, Terms, take
 from .messages import ClientGone, Message, Messages, Receive
 from .report import Report
 
@@ -94,11 +94,22 @@ class Exchange:
         """Call `on_end`: `run` does, or whoever could not run it."""
         delivered = self._messages.finished and not self._client_left
         report = Report(self._ended(), self._delivery.sent, delivered, self._client_left)
+        on_end = self._terms.on_end
+        try:
+            called = None if on_end is None else on_end(report)
+        except Exception as error:
+            self._fail(error)
+            return
+        if isawaitable(called):
+            # In a task of its own: no shield keeps `Task.cancel` of asyncio from the one it is
+            # called on, which is how servers end a request.
+            async with create_task_group() as reporting:
+                reporting.start_soon(self._await_on_end, called)
+
+    async def _await_on_end(self, called: Awaitable[object]) -> None:
         with CancelScope(shield=True, deadline=current_time() + ON_END_SECONDS) as scope:
             try:
-                called = self._terms.on_end and self._terms.on_end(report)
-                if isawaitable(called):
-                    await called
+                await called
             except Exception as error:
                 self._fail(error)
         if scope.cancelled_caught:
@@ -166,10 +177,13 @@ class Exchange:
     async def _open(self) -> None:
         if self._method == "HEAD":  # the head of a GET; nothing is asked of the upstream
             await self._end(self._delivery.head)
+            close = getattr(self._terms.upstream, "aclose", None)
+            if close is not None:  # a reader of a broadcast, for which the others wait
+                await close()
             return
         try:
             async with self._terms.upstream as stream:
-                self._stream = stream
+                self._stream = _checked(stream)
                 self._opening.deadline = math.inf
                 await self._end(partial(self._delivery.hand_on, stream))
                 if self._client_left:
@@ -189,7 +203,8 @@ class Exchange:
         """Send the rest of the response, and let the request go."""
         self._opened.set()
         await self._waited.wait()
-        await self._deliver(self._sending, deliver)
+        if not self._client_left:
+            await self._deliver(self._sending, deliver)
         await self._let_go()
 
     async def _deliver(self, scope: CancelScope, deliver: Callable[[], Awaitable[None]]) -> None:
@@ -215,7 +230,17 @@ class Exchange:
         events = stream.events()
         with CancelScope(deadline=self._deadline):
             while stream.outcome is None and _bytes(stream) < most:
-                await anext(events, None)
+                await take(stream, events)
+
+
+def _checked(stream: Any) -> Relayed:
+    if not (hasattr(stream, "events") and hasattr(stream, "outcome")):
+        raise TypeError(
+            f"The upstream gave a {type(stream).__name__}, which cannot be relayed; give one "
+            "that gives an EventStream, or what has its events() and outcome"
+        )
+    relayed: Relayed = stream
+    return relayed
 
 
 def _bytes(stream: Any) -> int:
