@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -358,6 +360,33 @@ async def test_what_is_no_event_stream_can_be_shared() -> None:
     with pytest.raises(StreamFailed):
         await first.receive()
     assert first.outcome.position == Position(9, 9, 3)
+
+
+async def test_a_reader_has_the_counts_of_the_stream_and_its_own_events() -> None:
+    """What was read for all is counted for each; of events it counts those it has received."""
+    async with opened(3) as (_, stream):
+        first, second = tee(stream, 2)
+        await taken(first, 3)
+        await taken(second, 1)
+        assert first.statistics() == stream.statistics()
+        assert first.statistics().bytes == 3 * len(sse("0"))
+        assert second.statistics() == replace(stream.statistics(), events=1)
+
+
+async def test_a_reader_of_what_counts_less_counts_no_more() -> None:
+    """Zeros stand for what nobody has counted, and its own events are its own."""
+    reader, _ = tee(_Bare(3), 2)
+    await reader.receive()
+    counted = asdict(reader.statistics())
+    assert {name: count for name, count in counted.items() if count} == {"events": 1}
+
+    class Counting(_Bare):
+        def statistics(self) -> Any:
+            return SimpleNamespace(bytes=7, frames=5)
+
+    (reader,) = tee(Counting(3, None), 1)
+    counted = reader.statistics()
+    assert (counted.bytes, counted.frames, counted.events) == (7, 5, 0)
 
 
 async def test_leaving_a_stream_whose_value_is_broken_frees_the_others() -> None:

@@ -78,6 +78,9 @@ def test_no_line_end_gets_into_a_name_or_an_id(
         (ServerSentEvent("message", "", "", -1), "retry=-1: give a whole number"),
         (ServerSentEvent("message", "", "", True), "retry=True: give a whole number"),
         (ServerSentEvent("message", "", "", 1.5), "retry=1.5: give a whole number"),
+        (ServerSentEvent("message", "", "", 10**18 + 1), "retry has over 18 digits: give"),
+        (ServerSentEvent("message", "", "", 10**5000), "retry has over 18 digits: give"),
+        (ServerSentEvent("message", "", "", -(10**5000)), "retry has over 18 digits: give"),
     ],
 )
 def test_what_the_format_cannot_say_is_refused(bad: ServerSentEvent, sentence: str) -> None:
@@ -104,3 +107,10 @@ def test_a_reader_that_has_an_id_keeps_none_that_is_over() -> None:
     """Where the reader came with an id, the first event says that it has none."""
     assert SseEncoder("7").encode(ServerSentEvent("message", "a", "")) == b"id\ndata: a\n\n"
     assert SseEncoder("7").encode(ServerSentEvent("message", "a", "7")) == b"data: a\n\n"
+
+
+@pytest.mark.parametrize("digits", [18, 19, 20, 5000])
+def test_any_retry_that_was_read_can_be_written(digits: int) -> None:
+    """However long it was, and it is read as the same."""
+    once = read([b"retry: " + b"9" * digits + b"\ndata: a\n\n"])
+    assert read([written(once)]) == once

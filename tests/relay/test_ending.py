@@ -71,7 +71,15 @@ def test_a_clock_that_ran_out_is_a_gateway_timeout(cause: Cause) -> None:
 def test_a_refusal_says_whether_it_is_safe_to_ask_again() -> None:
     """It is not where events had been handed out, though none was shown."""
     assert json.loads(refusal(interrupted(Cause.EOF, LATER))[1])["error"]["retry_safe"] is False
-    assert json.loads(refusal(FAILED)[1])["error"]["code"] == "service-error"
+
+
+def test_a_refusal_says_it_of_an_interruption_alone() -> None:
+    """A service that refused (401, 403) did nothing, and asked again it refuses again."""
+    assert FAILED.retry_safe
+    assert json.loads(refusal(FAILED)[1])["error"] == {
+        "code": "service-error",
+        "message": "The upstream service failed before its first event.",
+    }
 
 
 @pytest.mark.parametrize("outcome", ENDS, ids=str)

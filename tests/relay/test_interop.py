@@ -13,7 +13,7 @@ from untorn.relay.interop import for_fastapi, for_sse_starlette
 from untorn.testing import Hang, Send, Stall
 
 from .asgi import Played, Server
-from .test_starlette import scope_of
+from .test_starlette import Middleware, Passing, scope_of, wrapped
 from .upstreams import Upstream, steady
 
 pytestmark = pytest.mark.anyio
@@ -95,3 +95,13 @@ async def test_a_cut_is_an_exception_within_the_responses_of_others(response: An
     with pytest.raises((StreamInterrupted, BaseExceptionGroup)):
         await played(response(steady(1, 1.0, Stall(1))), server)
     assert not Played(server).finished
+
+
+@responses
+async def test_behind_middleware_of_starlette_such_a_cut_looks_whole(response: Any) -> None:
+    """Which the page on relays warns of: the exception is the server's, the end is the client's."""
+    server = Server()
+    app = wrapped(response(steady(1, 1.0, Stall(1))), [Middleware(Passing)])
+    with pytest.raises((StreamInterrupted, BaseExceptionGroup)):
+        await played(app, server)
+    assert Played(server).finished

@@ -306,6 +306,28 @@ async def test_what_goes_wrong_while_a_client_listens_is_raised_in_its_request(k
     assert server.now == 2.0
 
 
+async def test_what_was_raised_in_a_request_is_not_logged_too(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Though its report takes longer than the request."""
+
+    async def on_end(report: object) -> None:
+        await anyio.sleep(1)
+
+    server = Server()
+    async with group_of(kind) as group:
+        relay = Relay(
+            steady(1, 1.0).manager,
+            encode=lambda event: {}[1],
+            on_leave=Detach(group),
+            on_end=on_end,
+        )
+        with pytest.raises(KeyError):
+            await relay(SCOPE, server.receive, server.send)
+        assert server.now == 1.0
+    assert (server.now, caplog.records) == (2.0, [])
+
+
 async def test_what_goes_wrong_later_is_logged(kind: str, caplog: pytest.LogCaptureFixture) -> None:
     """It can be raised to nobody, and must not end what else the group does."""
 
@@ -319,6 +341,42 @@ async def test_what_goes_wrong_later_is_logged(kind: str, caplog: pytest.LogCapt
         await anyio.sleep(10)
     assert "A relay failed after its request" in caplog.text
     assert "LookupError: late" in caplog.text
+
+
+async def test_what_goes_wrong_as_its_request_is_cancelled_is_logged(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The cancellation goes before it, and nothing is lost."""
+    server = Server()
+    async with group_of(kind) as group:
+        with anyio.CancelScope() as cancelled:
+
+            def bug(event: ServerSentEvent) -> Any:
+                cancelled.cancel()
+                raise LookupError("at once")
+
+            relay = Relay(steady(1, 1.0).manager, encode=bug, on_leave=Detach(group))
+            await relay(SCOPE, server.receive, server.send)
+    assert cancelled.cancelled_caught
+    assert [record.message for record in caplog.records] == ["A relay failed after its request"]
+    assert "LookupError: at once" in caplog.text
+
+
+async def test_a_report_that_fails_where_nothing_was_run_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The refusal of the group comes out, and goes before it."""
+
+    def bug(report: object) -> None:
+        raise LookupError("no such row")
+
+    async with anyio.create_task_group() as group:
+        pass
+    server = Server()
+    relay = Relay(steady(1, 1.0).manager, on_leave=Detach(group), on_end=bug)
+    with pytest.raises(RuntimeError):
+        await relay(SCOPE, server.receive, server.send)
+    assert caplog.text.count("LookupError: no such row") == 1
 
 
 async def test_a_request_that_is_cancelled_leaves_its_detached_relay(kind: str) -> None:
@@ -377,7 +435,8 @@ async def test_a_group_that_is_over_is_reported() -> None:
     with pytest.raises(RuntimeError):
         await relay(SCOPE, server.receive, server.send)
     assert not upstream.entered
-    assert played.report.sent == 0
+    assert (played.report.sent, played.report.client_left) == (0, False)
+    assert cause_of(played) is Cause.CANCELLED
 
 
 @in_asyncio
@@ -395,7 +454,8 @@ async def test_a_task_that_is_cancelled_before_it_begins_is_reported() -> None:
     async with Cancelling() as group:
         relay = Relay(upstream.manager, on_leave=Detach(group), on_end=played.note)
         await relay(SCOPE, server.receive, server.send)
-    assert (cause_of(played), upstream.entered) == (Cause.ABANDONED, False)
+    assert (cause_of(played), upstream.entered) == (Cause.CANCELLED, False)
+    assert not played.report.client_left
 
 
 @in_asyncio

@@ -1,6 +1,8 @@
 """What a client of a relay is sent, and when; on both backends, in virtual time."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -252,6 +254,64 @@ async def test_what_encode_raises_is_never_taken_for_a_closed_stream() -> None:
         relay = Relay(steady(1, 1.0).manager, on_end=played.note, encode=encode)
         await relay(SCOPE, played.server.receive, played.server.send)
     assert (played.data, played.finished, played.report.whole) == (["0"], False, False)
+
+
+async def _late(given: object) -> None:
+    """What looks like an `encode`, or a `last`, and is none."""
+
+
+@pytest.mark.parametrize("name", ["encode", "last"])
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (_late, " is a coroutine function; give a plain one, nobody awaits it$"),
+        (lambda given: b"data: a", " returned a bytes; return a ServerSentEvent, or None for no"),
+        (lambda given: "", " returned a str; return a ServerSentEvent, or None for no event$"),
+    ],
+)
+async def test_what_is_no_event_is_refused(name: str, given: Any, sentence: str) -> None:
+    """With a sentence, and no warning of a coroutine that nobody has awaited."""
+    played = Played(Server())
+    relay = Relay(steady(1, 1.0).manager, on_end=played.note, **{name: given})
+    with pytest.raises(TypeError, match=f"^{name}{sentence}"):
+        await relay(SCOPE, played.server.receive, played.server.send)
+    assert (played.finished, played.report.delivered) == (False, False)
+
+
+@pytest.mark.parametrize("name", ["encode", "last"])
+async def test_an_upstream_that_swallows_an_exception_makes_no_end_of_it(name: str) -> None:
+    """What `encode` or `last` raises breaks the response off all the same."""
+
+    @asynccontextmanager
+    async def swallowing(upstream: Upstream) -> AsyncIterator[Any]:
+        with suppress(ZeroDivisionError):
+            async with upstream.manager as stream:
+                yield stream
+
+    played, upstream = Played(Server()), steady(1, 1.0)
+    terms: Any = {name: lambda given: 1 / 0}
+    with pytest.raises(ZeroDivisionError):
+        relay = Relay(swallowing(upstream), on_end=played.note, **terms)
+        await relay(SCOPE, played.server.receive, played.server.send)
+    assert (played.finished, played.report.delivered) == (False, False)
+    assert upstream.closed_at == 1.0
+
+
+async def test_an_upstream_that_cancels_its_block_breaks_the_response_off() -> None:
+    """A send may have been under way: nothing can follow it, and silence is no end."""
+
+    @asynccontextmanager
+    async def hasty(upstream: Upstream) -> AsyncIterator[Any]:
+        with anyio.move_on_after(2.5):
+            async with upstream.manager as stream:
+                yield stream
+
+    played = Played(Server())
+    relay = Relay(hasty(steady(9, 1.0)), on_end=played.note)
+    with pytest.raises(RuntimeError, match=r"^The upstream cancelled the relay of its events"):
+        await relay(SCOPE, played.server.receive, played.server.send)
+    assert (played.data, played.finished, played.server.now) == (["0", "1"], False, 2.5)
+    assert not played.report.delivered
 
 
 # --- the time

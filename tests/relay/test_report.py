@@ -81,6 +81,29 @@ async def test_a_cancelled_task_waits_for_on_end(moments: list[float]) -> None:
     assert (len(done), server.now) == (1, min([2.0, *moments]) + 2)
 
 
+@in_asyncio
+async def test_what_on_end_raises_in_a_cancelled_task_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The cancellation goes before it; of a row that was not written the log says so."""
+    failing = asyncio.Event()
+
+    async def on_end(report: Report) -> None:
+        await failing.wait()
+        raise LookupError("no such row")
+
+    server = Server()
+    relay = Relay(Upstream(Send(sse("END"))).manager, on_end=on_end)
+    task = asyncio.ensure_future(relay(SCOPE, server.receive, server.send))
+    await anyio.sleep(0.05)
+    task.cancel()
+    await anyio.sleep(0.05)
+    failing.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert caplog.text.count("LookupError: no such row") == 1
+
+
 async def test_on_end_may_not_take_for_ever(caplog: pytest.LogCaptureFixture) -> None:
     """After five seconds it is cancelled, and the log says so."""
 

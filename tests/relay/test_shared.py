@@ -9,7 +9,7 @@ from flow.sources import sse
 
 from untorn import Cause, Completed, Interrupted, broadcast
 from untorn.relay import Drain, Relay
-from untorn.testing import Eof, Hang, Send
+from untorn.testing import Eof, Hang, Send, Stall
 
 from .asgi import SCOPE, Played, Server
 from .upstreams import Upstream, steady
@@ -46,6 +46,24 @@ async def test_a_client_that_leaves_takes_nothing_from_the_others() -> None:
         assert (gone.outcome.cause, gone.report.sent) == (cause, 2)
         assert gone.reported_at == pytest.approx(2.2 if policy is None else 2.9)
         assert other.report.whole
+
+
+async def test_what_is_read_of_a_shared_stream_for_nobody_is_bounded() -> None:
+    """In bytes of the stream: a flood ends where the bound says, and not by the seconds."""
+    upstream = Upstream(*[Stall(1), Send(sse("x" * 92))] * 300)
+    (gone,) = await relayed(upstream, Server(leave_at=2.5), on_leave=Drain(max_bytes=250))
+    assert (gone.report.client_left, gone.reported_at) == (True, 5.0)
+    assert upstream.source.offset == 2 * 100 + 3 * 100
+    assert gone.outcome.position.bytes == 500
+
+
+async def test_a_flood_that_never_pauses_is_bounded_too() -> None:
+    """Also where it is said by a send that the client has left, and no time goes by."""
+    upstream = Upstream(*[Send(sse("x" * 992))] * 5000)
+    server = Server(leave_at=0.0, raises=OSError())
+    (gone,) = await relayed(upstream, server, on_leave=Drain(max_bytes=50_000), head_wait=0)
+    assert gone.report.client_left
+    assert 50_000 <= upstream.source.offset < 300_000
 
 
 async def test_a_head_request_holds_up_nobody() -> None:

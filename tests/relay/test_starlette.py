@@ -15,7 +15,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.routing import Mount, Route
 
-from untorn import Cause, Interrupted
+from untorn import Cause, Interrupted, ServerSentEvent
 from untorn.relay import Relay, Report, last_event_id
 from untorn.relay.starlette import RelayResponse
 from untorn.testing import Hang, Send, Stall
@@ -129,6 +129,26 @@ async def test_a_status_goes_through_middleware(middleware: Any) -> None:
     app = wrapped(starlette(Upstream(), []), middleware)
     seen = await played(app, Server())
     assert (seen.status, seen.headers["content-type"]) == (502, "application/json")
+
+
+@wrapping
+async def test_only_the_last_event_tells_where_middleware_hides_that_it_broke_off(
+    middleware: Any,
+) -> None:
+    """Starlette's ends the body of what has raised; the page on relays warns of that."""
+    reports: list[Report] = []
+    app = wrapped(starlette(steady(2, 1.0), reports, encode=_fails_at_one), middleware)
+    server = Server()
+    with pytest.raises(ZeroDivisionError):
+        await played(app, server)
+    seen = Played(server)
+    assert seen.finished is any(each.cls is Passing for each in middleware)
+    assert b"event: end" not in seen.body
+    assert [report.delivered for report in reports] == [False]
+
+
+def _fails_at_one(event: Any) -> ServerSentEvent:
+    return ServerSentEvent("message", str(1 / (1 - int(event.data))), "")
 
 
 async def test_headers_and_cookies_can_be_set_on_it() -> None:

@@ -34,8 +34,8 @@ class SharedStream(Protocol[E_co, V_co]):
 
     A `receive()` that is cancelled has taken nothing. `outcome` is set when the last
     event of a completed stream is returned, and always before the end is raised. Where
-    there is a `statistics()` with `bytes` and `frames`, a reader that leaves tells from
-    it where it left; elsewhere its position says 0.
+    there is a `statistics()` with `bytes` and `frames`, a reader tells from it what was
+    read, and where it left; elsewhere its own `statistics()` and its position say 0.
     """
 
     async def receive(self) -> E_co:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, Literal, NoReturn, TypeAlias, TypeVar, cast
@@ -13,7 +13,7 @@ from anyio import BusyResourceError, ClosedResourceError, EndOfStream, get_cance
 from anyio.abc import ObjectReceiveStream
 from anyio.lowlevel import checkpoint
 
-from ..fold import raise_for
+from ..fold import Statistics, raise_for
 from ..outcome import Boundary, Cause, Completed, Interrupted, Outcome, Position
 from ..stream import _EVENTS, _SECONDS, _is_cancelled, _QuietEvents
 from .line import Line, Place
@@ -93,6 +93,14 @@ class Reader(ObjectReceiveStream[E], Generic[E, V]):
     def skipped(self) -> int:
         """How many events had been received by others before this reader came."""
         return self._skipped
+
+    def statistics(self) -> Statistics:
+        """Return the counts and times of the stream so far; zeros where it has none.
+
+        They are those of the stream, which may be ahead of this reader; only `events`
+        is what this reader has received.
+        """
+        return replace(_counted(self._line.stream), events=self._received)
 
     @property
     def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
@@ -251,7 +259,14 @@ def _position(stream: Any) -> Position:
     """Return where a stream is, as far as it tells."""
     if stream.outcome is not None:
         return cast(Position, stream.outcome.position)
-    if not hasattr(stream, "statistics"):
-        return Position(0, 0, 0)
-    statistics = stream.statistics()
-    return Position(statistics.bytes, statistics.frames, 0)
+    counted = _counted(stream)
+    return Position(counted.bytes, counted.frames, 0)
+
+
+def _counted(stream: Any) -> Statistics:
+    """Return what a stream has counted, which need not be all that ours count."""
+    counted = stream.statistics() if hasattr(stream, "statistics") else None
+    if isinstance(counted, Statistics):
+        return counted
+    names = [field.name for field in fields(Statistics) if field.default is MISSING]
+    return Statistics(**{name: getattr(counted, name, 0) for name in names})

@@ -18,7 +18,7 @@ from anyio import BusyResourceError, ClosedResourceError, EndOfStream, current_t
 from anyio.abc import ObjectReceiveStream
 from anyio.lowlevel import checkpoint
 
-from ..fold import raise_for
+from ..fold import Statistics, raise_for
 from ..outcome import Boundary, Cause, Interrupted, Outcome, Position, StreamError
 from ..stream import EventStream, _QuietEvents
 from .alarm import Alarm
@@ -27,6 +27,7 @@ from .connection import Connection, Connections
 from .notice import Connected, Reconnecting
 from .resumption import Resumption
 from .retry import Retry
+from .total import total
 
 __all__ = ["Feed"]
 
@@ -60,6 +61,8 @@ class Feed(ObjectReceiveStream[E | Connected | Reconnecting], Generic[E, V]):
         # The connection before, until its source is closed; when the next one is due;
         # and what is to be said of that.
         self._before: EventStream[E, V] | None = None
+        # What the connections that have ended have counted.
+        self._ended = total()
         self._due = -math.inf
         self._notice: Reconnecting | None = None
         self._alarm = Alarm()
@@ -92,6 +95,16 @@ class Feed(ObjectReceiveStream[E | Connected | Reconnecting], Generic[E, V]):
         connection ends.
         """
         return self._resumption.last_event_id
+
+    def statistics(self) -> Statistics:
+        """Return the counts and times so far, those of all connections taken together.
+
+        `first_byte` and `first_event` are those of the first connection that had one,
+        from its own start; `largest_frame` is the largest of all. The rest are sums, of
+        the connections alone: no wait between two is in them.
+        """
+        stream = self._stream
+        return self._ended if stream is None else total(self._ended, stream.statistics())
 
     @property
     def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
@@ -210,6 +223,7 @@ class Feed(ObjectReceiveStream[E | Connected | Reconnecting], Generic[E, V]):
     ) -> None:
         """Decide what follows a connection; nothing is awaited."""
         self._connection, self._before = None, stream
+        self._ended = total(self._ended, stream.statistics())
         self._value = stream.value
         if self._outcome is not None:
             return

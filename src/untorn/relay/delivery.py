@@ -6,6 +6,7 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from inspect import iscoroutine
 from typing import Any, Final, Protocol
 
 from anyio import CancelScope, ClosedResourceError, Event, current_time
@@ -28,7 +29,9 @@ _TOGETHER: Final = 16 * 1024
 class Relayed(Protocol):
     """What can be relayed: an `EventStream`, and all that behaves like one.
 
-    A wait for an event that is cancelled must take nothing.
+    A wait for an event that is cancelled must take nothing. Where it has `statistics()`
+    with `bytes`, as ours have, `max_bytes` bounds what is read when the client has left;
+    elsewhere only `seconds` does.
     """
 
     @property
@@ -148,14 +151,14 @@ class Delivery:
 
     def _add(self, event: Any) -> int:
         """Keep an event to be sent; return its size."""
-        shown = self._terms.encode(event)
+        shown = _shown("encode", self._terms.encode(event))
         if shown is None:
             return 0
         self._batch.append(self._encoder.encode(shown))
         return len(self._batch[-1])
 
     def _last(self, outcome: Outcome[Any]) -> bytes:
-        event = None if self._terms.last is None else self._terms.last(outcome)
+        event = None if self._terms.last is None else _shown("last", self._terms.last(outcome))
         if event is None:
             return b""
         return self._encoder.encode(replace(event, id=event.id or self._encoder.last_event_id))
@@ -177,3 +180,16 @@ class Delivery:
     def _count(self) -> None:
         self.sent += len(self._batch)
         self._batch.clear()
+
+
+def _shown(name: str, returned: object) -> ServerSentEvent | None:
+    """Return what a function of the application's has returned, if it may."""
+    if returned is None or isinstance(returned, ServerSentEvent):
+        return returned
+    if iscoroutine(returned):
+        returned.close()  # or Python warns, somewhere else, that nobody has awaited it
+        raise TypeError(f"{name} is a coroutine function; give a plain one, nobody awaits it")
+    raise TypeError(
+        f"{name} returned a {type(returned).__name__}; return a ServerSentEvent, "
+        "or None for no event"
+    )

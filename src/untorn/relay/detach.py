@@ -18,30 +18,46 @@ _log: Final = logging.getLogger("untorn")
 async def run_detached(exchange: Exchange, task_group: Any) -> None:
     """Run an exchange in a task group, and return when its response is over.
 
-    An exception is raised here; one that comes later is logged, and never ends the group.
+    An exception is raised here; one that comes later, or when the request is being
+    cancelled, is logged, and never ends the group.
     """
-    began, waiting = False, True
+    began = waited = gone = False
+    unheard: Exception | None = None
 
     async def run(*, task_status: Any = TASK_STATUS_IGNORED) -> None:
-        nonlocal began
+        nonlocal began, unheard
         began = True
         task_status.started()
         try:
             await exchange.run()
         except Exception as error:
-            if not waiting:
-                _log.error("A relay failed after its request", exc_info=error)
+            if not gone:
+                unheard = error
+            elif not raised:
+                _log_late(error)
 
     try:
         await _start(task_group, run, exchange.responded.set)
         await _responded(exchange)
+        waited = True
+    except get_cancelled_exc_class():  # the server wants the request to end
+        exchange.leave()
+        raise
     finally:
-        waiting = False
-        if not began:  # the group is over, or is being cancelled
-            exchange.leave()
-            await exchange.report()
+        gone, raised = True, waited and exchange.error is not None
+        try:
+            if not began:  # the group is over, or is being cancelled
+                await exchange.report()
+        finally:
+            error = unheard if began else exchange.error
+            if error is not None and not waited:  # what is raised here already goes before it
+                _log_late(error)
     if exchange.error is not None:
         raise exchange.error
+
+
+def _log_late(error: Exception) -> None:
+    _log.error("A relay failed after its request", exc_info=error)
 
 
 async def _start(

@@ -15,6 +15,8 @@ __all__ = ["SseEncoder"]
 # The three line ends of the standard, and no other: U+2028 and its like are text.
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _BREAKS: Final = re.compile(r"[\r\n]")
+# What the framer makes of any longer time; a reader of 32 bits gives up long before.
+_LONGEST_RETRY: Final = 10**18
 
 
 class SseEncoder:
@@ -37,7 +39,8 @@ class SseEncoder:
 
         Raises `ValueError`, and has written nothing, for what the format cannot say:
         a line end in `event` or `id`, which would begin a field of its own; NUL in
-        `id`; half a surrogate pair anywhere; a `retry` that is no count of ms.
+        `id`; half a surrogate pair anywhere; a `retry` that is no count of ms, or one
+        of over 10**18, which untorn reads as that.
         """
         lines = []
         if event.event not in ("", "message"):
@@ -76,9 +79,11 @@ def _one_line(field: str, text: str) -> str:
 
 
 def _milliseconds(retry: object) -> int:
+    if isinstance(retry, int) and abs(retry) > _LONGEST_RETRY:  # its digits may be too many to show
+        raise ValueError("retry has over 18 digits: give milliseconds from 0 to 10**18")
     if isinstance(retry, bool) or not isinstance(retry, int) or retry < 0:
         raise ValueError(f"retry={retry!r}: give a whole number of milliseconds, 0 or more")
-    return retry
+    return int(retry)
 
 
 def _utf8(text: str) -> bytes:

@@ -62,11 +62,15 @@ def refusal(outcome: Failed[Any] | Interrupted[Any]) -> tuple[int, bytes]:
     """Return the status and the JSON for a stream that ended badly before its first event.
 
     504 (Gateway Timeout) where one of the clocks ran out, 502 (Bad Gateway) for all
-    else: RFC 9110, sections 15.6.3 and 15.6.5.
+    else: RFC 9110, sections 15.6.3 and 15.6.5. Whether it is safe to ask again is said
+    of an interruption alone: a service that refused, for want of a key for instance,
+    refuses again, and that it did no harm to ask is no reason to.
     """
     timeout = isinstance(outcome, Interrupted) and outcome.cause in _TIMEOUTS
     code = outcome.error.code if isinstance(outcome, Failed) else outcome.cause.value
-    error = {"code": code, "message": _sentence(outcome), "retry_safe": outcome.retry_safe}
+    error: dict[str, Any] = {"code": code, "message": _sentence(outcome)}
+    if isinstance(outcome, Interrupted):
+        error["retry_safe"] = outcome.retry_safe
     return 504 if timeout else 502, json_text({"error": error}, compact=True).encode()
 
 

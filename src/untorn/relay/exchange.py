@@ -69,11 +69,13 @@ class Exchange:
         """Answer the request; raises `error`, bare."""
         over = False
         try:
-            await self._run_tasks()
+            try:
+                await self._run_tasks()
+            finally:
+                self.responded.set()
+                await self.report()
             over = True
         finally:
-            self.responded.set()
-            await self.report()
             if self.error is not None and not over:  # a cancellation goes before it
                 _log.error("A relay that was cancelled failed", exc_info=self.error)
         if self.error is not None:
@@ -182,12 +184,7 @@ class Exchange:
                 await close()
             return
         try:
-            async with self._terms.upstream as stream:
-                self._stream = _checked(stream)
-                self._opening.deadline = math.inf
-                await self._end(partial(self._delivery.hand_on, stream))
-                if self._client_left:
-                    await self._read_on(stream)
+            await self._relay_upstream()
         except Exception as error:
             if self._stream is not None:
                 raise
@@ -198,6 +195,30 @@ class Exchange:
             await self._end(partial(self._delivery.end, self._outcome))
             if not isinstance(error, StreamError):
                 raise
+
+    async def _relay_upstream(self) -> None:
+        failure: Exception | None = None
+        async with self._terms.upstream as stream:
+            try:
+                await self._hand_on(stream)
+            except Exception as error:
+                failure = error
+                raise
+        # The upstream may swallow what ended its block; the response is no less broken for it.
+        if failure is not None:
+            raise failure
+        if not self.responded.is_set():
+            raise RuntimeError(
+                "The upstream cancelled the relay of its events, and went on as if nothing had "
+                "happened; give open_stream(...) clocks in place of a cancel scope around it"
+            )
+
+    async def _hand_on(self, stream: Any) -> None:
+        self._stream = _checked(stream)
+        self._opening.deadline = math.inf
+        await self._end(partial(self._delivery.hand_on, stream))
+        if self._client_left:
+            await self._read_on(stream)
 
     async def _end(self, deliver: Callable[[], Awaitable[None]]) -> None:
         """Send the rest of the response, and let the request go."""
@@ -244,7 +265,10 @@ def _checked(stream: Any) -> Relayed:
 
 
 def _bytes(stream: Any) -> int:
-    """Return how much was read; 0 where nobody counts, and only the seconds bound."""
+    """Return how much was read; 0 where nobody counts, and only the seconds bound.
+
+    Of a reader of a broadcast it is what all have read, of a feed that of all connections.
+    """
     return int(stream.statistics().bytes) if hasattr(stream, "statistics") else 0
 
 

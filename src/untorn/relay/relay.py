@@ -41,10 +41,12 @@ class Relay:
     upstream
         What `open_stream(...)` or `untorn.http.stream(...)` returns: an async context
         manager, not entered, that gives an `EventStream` (or what behaves like one).
-        It is entered and left while the request runs, by the task that runs it.
+        It is entered and left while the request runs, by the task that runs it. How
+        long untorn's own take to be left is bounded; one of yours is waited for, as
+        long as it takes, with the report and (but for `Detach`) the request.
     encode
         From an event to a `ServerSentEvent`, or `None` for an event that is not handed
-        on. What it raises ends the response without an end.
+        on; not an async function. What it raises ends the response without an end.
     on_leave
         What becomes of the upstream when the client leaves: `Cancel()`, `Drain(...)` or
         `Detach(...)`.
