@@ -52,4 +52,5 @@ def test_the_commands_on_the_page_print_what_it_says(block: str, tmp_path: Path)
         stderr=subprocess.STDOUT,
         text=True,
     )
-    assert ran.stdout.splitlines() == shown
+    # click before 8.2 names the short form.
+    assert ran.stdout.replace(" -h' for help", " --help' for help").splitlines() == shown

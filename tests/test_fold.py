@@ -113,6 +113,17 @@ def test_the_end_is_sticky(chunks: list[bytes], error: type[Exception]) -> None:
     assert list(run.events()) == []
 
 
+def test_a_loop_goes_on_where_another_stopped() -> None:
+    """And the end is sticky for loops, too."""
+    run = parse([A * 3], Sse())
+    assert next(iter(run)).data == next(run).data == "a"
+    for events in (["a"], [], []):
+        with pytest.raises(StreamInterrupted):
+            for event in run:
+                assert event.data == events.pop()
+        assert not events
+
+
 def test_a_completed_stream_ends_again_and_again() -> None:
     """Nothing more, and nothing raised."""
     run = parse([DONE], DIALECT)

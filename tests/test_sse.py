@@ -264,6 +264,37 @@ def test_a_piece_is_parsed_no_further_than_it_is_taken() -> None:
     assert calls(lambda: next(batches)).total() < 40 * BATCH
 
 
+def fed(stage: SseFramer, *reads: str) -> list[Any]:
+    """Return the items that these reads have determined."""
+    items, at = [], 0
+    for read in reads:
+        for batch in stage.feed((read, at, at + len(read), 0, 0)):
+            items += batch[0]
+        at += len(read)
+    return items
+
+
+@pytest.mark.parametrize("before", ["data: a\n", "data: r\ndata: a\n", ": r\nid: 1\n"])
+def test_a_retry_is_told_with_its_line(before: str) -> None:
+    """However its line is cut, and before the block it stands in is whole."""
+    wire = before + "retry: 7\n"
+    for at in range(len(wire)):
+        for reads in ([wire[:at], wire[at:]], [*before, *wire[len(before) : at], wire[at:]]):
+            if "".join(reads) == wire:
+                (cursor,) = fed(framer(asks={"cursor"}), *reads)
+                assert cursor.retry == 7
+
+
+@pytest.mark.parametrize("asks", [(), {"cursor"}])
+def test_data_lines_cost_a_call_per_read(asks: Any) -> None:
+    """One event of many lines over many reads: no line is looked at by itself."""
+    stage, reads = framer(asks=asks), ["data: 12\n" * 4000] * 20
+    items: list[Any] = []
+    count = calls(lambda: items.extend(fed(stage, *reads, "\n")))
+    assert [data for _, data, _, _ in items] == ["\n".join(["12"] * 80_000)]
+    assert count.total() < 40 * len(reads)
+
+
 def one_line(head: str, size: int, read: int) -> Iterator[Text]:
     """Return a frame of one long line in reads of this size."""
     wire = head + "x" * size + "\n\n"

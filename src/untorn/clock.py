@@ -30,15 +30,15 @@ class Clock:
         self._scope = scope
         self._waited = 0.0
         self._since: float | None = None  # since when the source is waited for
-        first = clocks.first_byte if clocks.first_byte is not None else clocks.idle
-        bounds = {
-            Cause.FIRST_BYTE_TIMEOUT
-            if clocks.first_byte is not None
-            else Cause.IDLE_TIMEOUT: first,
-            Cause.PROGRESS_TIMEOUT: clocks.progress,
-            Cause.TOTAL_TIMEOUT: clocks.total,
-        }
-        self._bounds = {cause: bound for cause, bound in bounds.items() if bound is not None}
+        self._bounds: dict[Cause, float] = {}
+        if clocks.first_byte is not None:
+            self._bounds[Cause.FIRST_BYTE_TIMEOUT] = clocks.first_byte
+        elif clocks.idle is not None:
+            self._bounds[Cause.IDLE_TIMEOUT] = clocks.idle
+        if clocks.progress is not None:
+            self._bounds[Cause.PROGRESS_TIMEOUT] = clocks.progress
+        if clocks.total is not None:
+            self._bounds[Cause.TOTAL_TIMEOUT] = clocks.total
         self._marks = dict.fromkeys(self._bounds, 0.0)
 
     @property

@@ -6,6 +6,10 @@ The links hand on batches, in order, and lose nothing: whoever takes waits first
 and takes without awaiting. Endings travel in them, behind the last item, and need
 no free place; no stage raises through the task group.
 
+The runner holds the task group and decodes; the other two stages are tasks in it. All
+end by themselves when the links are closed and the read is given up: to cancel a scope
+costs as much as all else at the end of a stream.
+
 A chunk goes through on the shortest way: a hop is paid once per read, and what is
 called on it is counted (a coroutine more costs as much as a small frame).
 """
@@ -23,7 +27,6 @@ from anyio import (
     TASK_STATUS_IGNORED,
     CancelScope,
     EndOfStream,
-    Event,
     create_task_group,
     get_cancelled_exc_class,
 )
@@ -65,13 +68,12 @@ class Flow(Generic[E, V]):
         self._frames: Link[Frames[Any]] = Link()
         self.events: Link[Events[E, V]] = Link()
         self.credit = Credit(stages.limits.read_bytes)
-        self._tasks = CancelScope()
         self._reading = interruptible()
         now = now_function()
         self.clock = Clock(clocks, self._reading, now)
         self._began = now()
         self._draining = False
-        self._done = Event()
+        self._done = _event()
         self.first_byte: float | None = None
         self.waited_for_consumer = 0.0
         self.close_error: BaseException | None = None
@@ -102,8 +104,7 @@ class Flow(Generic[E, V]):
         """The consumer leaves: end the tasks, but for a drain, which ends soon by itself."""
         self.events.close()
         if not self._draining:
-            self._reading.cancel()
-            self._tasks.cancel()
+            self._let_go()
 
     async def stopped(self) -> None:
         """Wait until the source is closed and no task is left.
@@ -134,10 +135,10 @@ class Flow(Generic[E, V]):
     async def _run(self, *, task_status: Any = TASK_STATUS_IGNORED) -> None:
         task_status.started()
         try:
-            with self._tasks:
-                async with create_task_group() as group:
-                    for task in (self._decode, self._frame, self._reduce):
-                        group.start_soon(self._guard, task)
+            async with create_task_group() as group:
+                for task in (self._frame, self._reduce):
+                    group.start_soon(self._guard, task)
+                await self._guard(self._decode)
         finally:
             self._finish()
 
@@ -204,7 +205,7 @@ class Flow(Generic[E, V]):
         except (EndOfStream, StopAsyncIteration):
             return Cut(Cause.EOF, offset=self._stages.decoder.offset)
         except get_cancelled_exc_class() as cancelled:
-            if _was_asked(self._reading, self._tasks):
+            if _was_asked(self._reading):
                 raise
             # Some future that the source awaited was cancelled; nobody cancelled us.
             return Cut(Cause.TRANSPORT, cancelled, offset=self._stages.decoder.offset)
@@ -354,15 +355,28 @@ class Flow(Generic[E, V]):
             return
         self.last = events[2]
         self.events.put_now(events)
-        self._frames.close()
-        self._texts.close()
-        self.credit.stop()
         drains = self._close_source and self._stages.limits.drain_bytes > 0
         if isinstance(self.last, Completed) and drains:
             self._draining = True
             self.clock.close(DRAIN_SECONDS)
+            self._close_links()
         else:
-            self._reading.cancel()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Nobody asks for more: let every task end, without being cancelled but for a read."""
+        self._close_links()
+        self._reading.cancel()
+
+    def _close_links(self) -> None:
+        self._frames.close()
+        self._texts.close()
+        self.credit.stop()
+
+
+def _event() -> asyncio.Event:
+    event: asyncio.Event = sys.modules["trio"].Event() if in_trio() else asyncio.Event()
+    return event
 
 
 def _sliced(chunk: bytes, size: int) -> Iterator[bytes]:

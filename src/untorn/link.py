@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from .stage import Ending
 
-__all__ = ["Credit", "Link", "in_trio"]
+__all__ = ["Credit", "Link", "Spot", "in_trio", "spot"]
 
 T = TypeVar("T")
 
@@ -87,7 +87,8 @@ class _TrioSpot:
             self._lowlevel.reschedule(task)
 
 
-def _spot() -> Spot:
+def spot() -> Spot:
+    """Return a spot in the loop that runs."""
     return _TrioSpot() if in_trio() else _AsyncioSpot()
 
 
@@ -109,8 +110,8 @@ class Link(Generic[T]):
     def __init__(self) -> None:
         self.items: deque[T] = deque()
         """The items that are there to be taken, with `pop`."""
-        self._reader = _spot()
-        self._writer = _spot()
+        self._reader = spot()
+        self._writer = spot()
         self.finished = False
         """Whether no item follows."""
         self.closed = False
@@ -186,7 +187,7 @@ class Credit:
         self.left: float = max(window, 4)
         """Bytes that may be read; whoever reads some, takes them off."""
         self.open = 0
-        self._spot = _spot()
+        self._spot = spot()
 
     async def wait(self) -> None:
         """Wait until there is credit for a read."""

@@ -71,7 +71,8 @@ class Reducer(ABC, Generic[E, V]):
     def feed_all(self, frames: list[Any]) -> list[E] | None:
         """Return the events of several frames at once, or `None` to have them fed one by one.
 
-        Only for speed, and only where no frame of them ends the stream or fails it.
+        Only for speed, and only where no frame of them ends the stream or fails it, and
+        none is an `Extra`.
         """
         return None
 
@@ -180,15 +181,16 @@ class Reduction(Generic[E, V]):
         try:
             at_once = reducer.feed_all(frames)
             if at_once is not None:
-                items = at_once
-            else:
-                feed = reducer.feed
-                for frame in frames:
-                    before = len(items)
-                    items += feed(frame)
-                    if reducer.ended is not None:
-                        return self._ended(items, batch, number, len(items) > before)
-                    number += 1
+                self.events += len(at_once)
+                self.frames += len(frames)
+                return at_once, size, None, False
+            feed = reducer.feed
+            for frame in frames:
+                before = len(items)
+                items += feed(frame)
+                if reducer.ended is not None:
+                    return self._ended(items, batch, number, len(items) > before)
+                number += 1
         except StreamFault as fault:
             return self._failed(items, batch, number, fault)
         except Exception as bug:

@@ -55,6 +55,9 @@ _AT_START, _IN_LINE, _IN_COMMENT = range(3)
 _LINE_END, _REST_OF_CRLF, _REST_OF_KEPT_CRLF = range(3)
 # Characters of blocks that are split at once.
 _LOT: Final = 16 * 1024
+# Lines looked through one after the other for a blank one. Two LFs are most often quickly
+# found that way, and in a block of many short lines never: see `_after_blank_line`.
+_NEAR: Final = 8
 # Characters of a first line from which on single `find`s are cheaper than a split.
 _LONG: Final = 1024
 _CURSOR: Final = frozenset({Cursor})
@@ -378,13 +381,19 @@ class SseFramer:
             blocks = self._block.take()
         self.open = 0
         origin = (blocks, self._line_end_is, self._frame_start, self._asks, self._last_id)
-        return self._take(origin, tail, piece)
+        # What was open had no blank line in it; the first LF of one it may have ended with.
+        return self._take(origin, tail, piece, len(blocks) - stop - 1)
 
-    def _take(self, origin: _Origin, tail: str, piece: Text) -> Iterable[Frames[SseItem]]:
-        """Return the frames of whole blocks, and keep the tail behind them."""
+    def _take(
+        self, origin: _Origin, tail: str, piece: Text, unbroken: int = 0
+    ) -> Iterable[Frames[SseItem]]:
+        """Return the frames of whole blocks, and keep the tail behind them.
+
+        No blank line ends in the first `unbroken` characters.
+        """
         blocks, end = origin[0], piece[2]
         if len(blocks) > _LOT or (tail and self._shows_early(tail)):
-            return self._lots(origin, tail, piece)
+            return self._lots(origin, tail, piece, unbroken)
         items = self._items(blocks)
         self._hold(tail, end)
         if len(items) > BATCH:
@@ -400,12 +409,14 @@ class SseFramer:
             lot = items[start : start + BATCH]
             yield lot, size if last else 0, partial(_place, origin, first + start)
 
-    def _lots(self, origin: _Origin, tail: str, piece: Text) -> Iterator[Frames[SseItem]]:
+    def _lots(
+        self, origin: _Origin, tail: str, piece: Text, unbroken: int
+    ) -> Iterator[Frames[SseItem]]:
         """Take many blocks a lot at a time, so that what nobody asks for stays text."""
         blocks, at, first, offset = origin[0], 0, 0, self._settled
         _, _, end, held, _ = piece
         while at < len(blocks):
-            lot = blocks[at : _after_blank_line(blocks, at + _LOT) or None]
+            lot = blocks[at : _after_blank_line(blocks, max(at + _LOT, unbroken)) or None]
             items = self._items(lot)
             if items:  # so that no byte is done with before the events it is part of
                 offset += _utf8_size(self._as_it_came(lot))
@@ -421,9 +432,13 @@ class SseFramer:
 
     def _end_of_blocks(self, text: str) -> int:
         """Return the index behind the last blank line in `text`, 0 if there is none."""
-        found = text.rfind("\n")
+        found, lines = text.rfind("\n"), 0
         while found > 0 and text[found - 1] != "\n":
-            found = text.rfind("\n", 0, found)
+            found, lines = text.rfind("\n", 0, found), lines + 1
+            if lines == _NEAR:
+                found = text.rfind("\n\n", 0, found + 1) + 1
+                if not found and text[0] != "\n":
+                    found = -1
         if found > 0:
             return found + 1
         if found < 0:
@@ -437,8 +452,19 @@ class SseFramer:
             return True
         if "\n" not in tail:
             return False
-        asks_for_lines = self._asks and (self._block or self._asks != _CURSOR or "retry" in tail)
-        return bool(asks_for_lines) or "\n:" in tail
+        asks_for_more = self._asks and self._asks != _CURSOR
+        retries = self._asks and ("retry" in tail or self._open_line().startswith("r"))
+        return bool(asks_for_more or retries) or "\n:" in tail
+
+    def _open_line(self) -> str:
+        """Return what the line that the open block ends with begins with; if none is open, ""."""
+        start = ""
+        for piece in reversed(self._block):
+            line_start = piece.rfind("\n") + 1
+            start = piece[line_start : line_start + 1] or start
+            if line_start:
+                break
+        return start
 
     def _hold(self, tail: str, end: int) -> None:
         """Keep the text of the open block, `tail`, with which the piece ends at byte `end`."""
@@ -474,7 +500,7 @@ class SseFramer:
     def _items(self, blocks: str) -> list[SseItem]:
         """Return the items of whole blocks, at one go where all are alike.
 
-        That is, a data line alone or an event line and a data line.
+        That is, data lines alone or an event line and data lines.
         """
         items: list[Any]
         if blocks.startswith("data: "):
@@ -482,12 +508,16 @@ class SseFramer:
                 return self._long_items(blocks)
             values, id = blocks[6:-2].split("\n\ndata: "), self._carried()
             items = [("message", value, id, None) for value in values if "\n" not in value]
+            if len(items) < len(values):
+                items = [
+                    ("message", _joined(value), id, None) for value in values if _is_data(value)
+                ]
         elif blocks.startswith("event: "):
             values, id = blocks[7:-2].split("\n\nevent: "), self._carried()
             items = [
-                (event or "message", data, id, None)
+                (event or "message", _joined(data) if "\n" in data else data, id, None)
                 for event, found, data in [value.partition("\ndata: ") for value in values]
-                if found and "\n" not in event and "\n" not in data
+                if found and "\n" not in event and ("\n" not in data or _is_data(data))
             ]
         else:
             return self._items_of_lines(blocks)
@@ -540,6 +570,16 @@ def _place(origin: _Origin, first: int, index: int) -> Span:
     size = len(blocks.encode())
     again = SseFramer(size, asks, last_id)
     return again._find((blocks, start, start + size, 0, 0), first + index)
+
+
+def _is_data(lines: str) -> bool:
+    """Say whether all lines behind the first are data lines."""
+    return lines.count("\n") == lines.count("\ndata: ")
+
+
+def _joined(lines: str) -> str:
+    """Return the data of data lines, of the first of which it is there already."""
+    return lines.replace("\ndata: ", "\n")
 
 
 def _after_blank_line(text: str, at: int) -> int:

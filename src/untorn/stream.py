@@ -31,7 +31,16 @@ from .outcome import Cause, Interrupted, Outcome, StreamError
 from .reduce import Dialect
 from .source import Source, as_source
 
-__all__ = ["EventStream", "OpenStream", "collect", "open_stream"]
+__all__ = [
+    "MOST_EVENTS",
+    "MOST_SECONDS",
+    "EventStream",
+    "OpenStream",
+    "QuietEvents",
+    "collect",
+    "is_cancelled",
+    "open_stream",
+]
 
 E = TypeVar("E")
 V = TypeVar("V")
@@ -39,8 +48,8 @@ E_co = TypeVar("E_co", covariant=True)
 
 # A consumer that never waits lets other tasks run after so many events, or
 # after so many seconds, whichever comes first.
-_EVENTS: Final = 64
-_SECONDS: Final = 0.001
+MOST_EVENTS: Final = 64
+MOST_SECONDS: Final = 0.001
 
 
 def open_stream(
@@ -150,7 +159,7 @@ class OpenStream(Generic[E, V]):
         traceback: TracebackType | None,
     ) -> None:
         assert self._stream is not None
-        await self._stream._leave(Cause.CANCELLED if _is_cancelled(exc) else Cause.ABANDONED)
+        await self._stream._leave(Cause.CANCELLED if is_cancelled(exc) else Cause.ABANDONED)
 
 
 class EventStream(ObjectReceiveStream[E], Generic[E, V]):
@@ -232,7 +241,7 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
             and monotonic() < self._until
         ):
             self._free -= 1
-            return self._pop()
+            return self._pop() if self._completing else self._queue.popleft()
         if self._busy:
             raise BusyResourceError("receiving from")
         self._busy = True
@@ -246,7 +255,7 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
 
         For callers who look at `outcome` afterwards.
         """
-        return _QuietEvents(self)
+        return QuietEvents(self)
 
     async def aclose(self) -> None:
         """Leave the stream, from any task; returns when the source is closed."""
@@ -259,7 +268,7 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
         """
         if not self._free or self._queue or self._last is not None:
             await checkpoint()
-            self._free = _EVENTS
+            self._free = MOST_EVENTS
         while not (self._queue or self._take()):
             if self._closed:
                 raise ClosedResourceError
@@ -270,7 +279,7 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
             if not await self._flow.events.ready() and not self._closed:
                 self._last = self._left(Cause.CANCELLED)  # by a host's shutdown, for instance
         self._free -= 1
-        self._until = monotonic() + _SECONDS
+        self._until = monotonic() + MOST_SECONDS
         return self._pop()
 
     def _take(self) -> bool:
@@ -331,11 +340,13 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
         return self._flow.interrupted(cause, error, events=received)
 
 
-class _QuietEvents(AsyncIterator[E_co]):
+class QuietEvents(AsyncIterator[E_co]):
+    """The events of a stream, which end quietly whatever happened."""
+
     def __init__(self, stream: AsyncIterator[E_co]) -> None:
         self._stream = stream
 
-    def __aiter__(self) -> _QuietEvents[E_co]:
+    def __aiter__(self) -> QuietEvents[E_co]:
         return self
 
     async def __anext__(self) -> E_co:
@@ -345,8 +356,8 @@ class _QuietEvents(AsyncIterator[E_co]):
             raise StopAsyncIteration from None
 
 
-def _is_cancelled(exc: BaseException | None) -> bool:
+def is_cancelled(exc: BaseException | None) -> bool:
     """Say whether the body was left by a cancellation and nothing else."""
     if isinstance(exc, BaseExceptionGroup):
-        return all(map(_is_cancelled, exc.exceptions))
+        return all(map(is_cancelled, exc.exceptions))
     return isinstance(exc, get_cancelled_exc_class())

@@ -1,6 +1,7 @@
 """`untorn record`: the file, what it holds, what it never holds, and how it ends."""
 
 import base64
+import json
 import os
 import re
 import signal
@@ -255,6 +256,41 @@ def test_what_a_service_repeats_in_its_head_is_not_recorded(path: Path) -> None:
     assert not shown(path.read_text())
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--header", "X-Api: ${UNTORN_TEST_KEY}"],
+        ["--data", '{"key": "${UNTORN_TEST_KEY}"}'],
+        ["--data", "${UNTORN_TEST_KEY}", "--header", "User-Agent: ${UNTORN_TEST_KEY}"],
+    ],
+)
+@pytest.mark.parametrize("at", ["", "${UNTORN_TEST_KEY}/v1", "?k=${UNTORN_TEST_KEY}"])
+@pytest.mark.parametrize("status", [200, 400])
+def test_what_is_put_in_is_secret(
+    args: list[str], at: str, status: int, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it is sent, and whatever its name is."""
+    key = "a/b+SECRET é"
+    monkeypatch.setenv("UNTORN_TEST_KEY", key)
+    forms = [key, "a%2Fb%2BSECRET%20%C3%A9", json.dumps(key)[1:-1]]
+    kind = {"content-type": "text/plain", "via": forms[1]}
+    with serving(" ".join(forms).encode(), status=status, headers=kind) as server:
+        recorded = invoke("record", f"{server.url}{at}", "-o", str(path), *args)
+        read = invoke("read", f"{server.url}{at}", *args)
+    assert (recorded.exit_code, read.exit_code) == (4, 4)
+    said = recorded.output + recorded.stderr + read.stderr + path.read_text()
+    assert "SECRET" not in said
+    assert b"SECRET" not in read_recording(path).wire
+
+
+@pytest.mark.parametrize("size", range(len(SECRET)))
+def test_a_body_that_breaks_off_inside_a_key_shows_little_of_it(size: int) -> None:
+    """Five characters at most; where more came there are asterisks."""
+    redaction = Redaction([SECRET])
+    shown = redaction.feed(f"no {SECRET[:size]}".encode()) + redaction.end()
+    assert shown == f"no {SECRET[:size] if size < 6 else '*' * size}".encode()
+
+
 @given(
     st.lists(st.text("abc", max_size=5).map(str.encode)),
     st.sets(st.sampled_from(["ab", "aba", "bcb", "c" * 6])),
@@ -347,7 +383,7 @@ def test_a_proxy_that_cannot_be_used_is_not_shown(
         (["answer.sse", "-o", "x"], "give an http:// or https:// URL with a host"),
         (["http://127.0.0.1:1/", "-o", "missing/x"], "'missing/x' cannot be written: No such"),
         (["http://127.0.0.1:1/", "-o", "."], "'.' cannot be written: it is not a regular file"),
-        (["http://127.0.0.1:1/", "-o", "a\0b"], "embedded null character"),
+        (["http://127.0.0.1:1/", "-o", "a\0b"], "embedded null"),
         (["http://127.0.0.1:1/", "-o", "x", "--idle", "0"], "give a positive number of seconds"),
     ],
 )

@@ -42,7 +42,7 @@ DIALECT = LangGraph()
 def event(type: str, payload: Any, id: str | None = None) -> bytes:
     data = payload if isinstance(payload, str) else json.dumps(payload)
     fields = [f"event: {type}", *([f"id: {id}"] if id else []), f"data: {data}", "", ""]
-    return "\n".join(fields).encode()
+    return "\n".join(fields).encode(errors="surrogatepass")
 
 
 def message(said: Any, id: str = "m", type: str = "ai", **fields: Any) -> dict[str, Any]:

@@ -423,9 +423,35 @@ async def test_mistakes_are_raised_at_once() -> None:
         service.connect(dialect=Sse)
     with pytest.raises(TypeError, match="Not a client"):
         connect(object(), URL, dialect=Sse())  # type: ignore[arg-type]
-    for id in ("a\nb", "a\rb", "\0"):
+    for id in ("a\nb", "a\rb", "\0", "a\x0b", "\x7f", "\ud800"):
         with pytest.raises(ValueError, match="no event id"):
             service.connect(last_event_id=id)
+    with pytest.raises(TypeError, match="last_event_id=5 is not text"):
+        service.connect(last_event_id=5)
+    service.connect(last_event_id="a\tb é")
+
+
+@pytest.mark.parametrize("id", ["a\x0bb", "\x0c", "\x01", "\x7f"])
+async def test_an_id_that_no_header_can_carry_is_told(id: str) -> None:
+    """At once, and not by attempts that must fail; whoever accepts gaps goes on without it."""
+    steps = f"id: {id}\ndata: a\n\n".encode()
+    service = Service(answer(steps))
+    seen, feed = await read(service)
+    assert seen == ["<1>", "a"] and len(service.requests) == 1
+    assert isinstance(feed.outcome.error, NotResumable)
+    assert "no header can carry its last id" in str(feed.outcome.error)
+    service = Service(answer(steps), answer(END))
+    seen, _ = await read(service, accept_gaps=True)
+    assert seen == ["<1>", "a", "<1 in 3>", "<1>", "END"] and service.asked_for == [None, None]
+
+
+async def test_an_id_among_the_headers_of_the_client_is_not_sent() -> None:
+    """`Connected.resumed_from` says what the request says."""
+    service = Service(answer(b"id: 1\ndata: a\n\n"), answer(END))
+    service.client.headers["Last-Event-ID"] = "9"
+    seen, _ = await read(service)
+    assert seen == ["<1>", "a", "<1 in 3>", "<1 from 1>", "END"]
+    assert service.asked_for == [None, "1"]
 
 
 async def test_nothing_shows_what_is_secret() -> None:

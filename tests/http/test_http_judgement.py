@@ -10,9 +10,9 @@ import anyio
 import pytest
 from served import DIALECT, Peer, read, served, sse, unexpected
 
-from untorn import Completed
+from untorn import Clocks, Completed
 from untorn.dialects import JsonLines, KubernetesWatch, OllamaChat
-from untorn.http import stream
+from untorn.http import connect, open_response, stream
 from untorn.testing import chaos_server
 
 pytestmark = pytest.mark.anyio
@@ -281,3 +281,37 @@ async def test_redirect_is_followed_only_by_clients_that_do(library: ModuleType)
         data, outcome = await read(opened)
         assert data == ["a", "END"]
         assert isinstance(outcome, Completed)
+
+
+@pytest.mark.parametrize("clock", ["first_byte", "idle", "progress", "total"])
+async def test_status_is_told_before_a_clock_strikes(library: ModuleType, clock: str) -> None:
+    """What is known already is no timeout, though the body of the error never comes."""
+
+    async def answer(peer: Peer) -> None:
+        await peer.head("401 Unauthorized", type="text/plain")
+        await peer.left()
+
+    clocks = Clocks(**{clock: 0.6})
+    async with served(answer) as server, library.AsyncClient() as client:
+        with anyio.fail_after(20):
+            opened = stream(client, "GET", server.url, dialect=DIALECT, clocks=clocks)
+            _, outcome = await read(opened)
+            assert unexpected(outcome).status == 401
+            async with client.stream("GET", server.url) as response:
+                _, outcome = await read(open_response(response, DIALECT, clocks=clocks))
+            assert unexpected(outcome).status == 401
+
+
+async def test_refused_feed_is_not_asked_for_again(library: ModuleType) -> None:
+    """A 401 whose body stalls is a 401."""
+
+    async def answer(peer: Peer) -> None:
+        await peer.head("401 Unauthorized", type="text/plain")
+        await peer.left()
+
+    async with served(answer) as server, library.AsyncClient() as client:
+        opened = connect(client, server.url, dialect=DIALECT, clocks=Clocks(first_byte=0.6))
+        async with opened as feed:
+            assert [event async for event in feed.events()] == []
+    assert unexpected(feed.outcome).status == 401
+    assert len(server.requests) == 1

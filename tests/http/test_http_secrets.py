@@ -13,7 +13,7 @@ from served import DIALECT, Peer, read, served, sse, unexpected
 
 from untorn import Failed, Interrupted, StreamError
 from untorn.http import HttpAttribute, RequestSource, open_response, stream
-from untorn.http.secrets import forget_request, hide_secrets
+from untorn.http.secrets import SECRETS, forget_request, hide_secrets
 
 pytestmark = pytest.mark.anyio
 
@@ -211,3 +211,35 @@ def test_names_of_schemes_and_cookies_are_no_secrets() -> None:
     request = SimpleNamespace(headers=headers, url=None)
     said = hide_secrets(f"Your session is over; a Bearer is {KEY}, not {KEY}=1", request)
     assert said == "Your session is over; a Bearer is [hidden], not [hidden]"
+
+
+@pytest.mark.parametrize("name", ["X-Api", "Openai-Organization", "X-Anything"])
+async def test_value_of_any_header_is_hidden(library: ModuleType, name: str) -> None:
+    """Whatever its name is; but not those that say what is asked for."""
+    client = library.AsyncClient()
+    headers = {name: KEY, "Accept": "text/event-stream", "User-Agent": "my-program"}
+    request = client.build_request("GET", "http://test/", headers=headers)
+    said = f"{KEY}: my-program of test wants text/event-stream"
+    assert hide_secrets(said, request) == said.replace(KEY, "[hidden]")
+    await client.aclose()
+
+
+async def test_what_the_request_names_is_hidden(library: ModuleType) -> None:
+    """In a body or a path, in each of its forms."""
+    client = library.AsyncClient()
+    secret = 'Ab/3 "+é'
+    request = client.build_request("GET", "http://test/", extensions={SECRETS: [secret, "short"]})
+    for form in (secret, "Ab%2F3%20%22%2B%C3%A9", 'Ab/3 \\"+é', 'Ab/3 \\"+\\u00e9'):
+        assert hide_secrets(f"It is {form}, short.", request) == "It is [hidden], short."
+    await client.aclose()
+
+
+async def test_key_in_place_of_a_type_is_hidden(library: ModuleType) -> None:
+    async def answer(peer: Peer) -> None:
+        await peer.head(type=f"text/{KEY.lower()}")
+        await peer.last()
+
+    async with served(answer) as server, library.AsyncClient() as client:
+        headers = {"X-Api": KEY.lower()}
+        _, outcome = await read(stream(client, "GET", server.url, dialect=DIALECT, headers=headers))
+    assert unexpected(outcome).media_type == "text/[hidden]"

@@ -20,7 +20,7 @@ from untorn.dialects import (
     OpenAIChat,
     StrictSse,
 )
-from untorn.http.media_types import accepts, as_media_types, media_types_of
+from untorn.http.media_types import accepts, as_media_types, media_type, media_types_of
 from untorn.ndjson import LineFramer
 from untorn.retext import StopAt, by_word
 
@@ -123,3 +123,25 @@ def test_dialects_of_users_need_declare_nothing(
 )
 def test_ranges(accepted: str, kind: str, fits: bool) -> None:
     assert accepts(as_media_types([accepted]), kind) is fits
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"),
+    [
+        (None, None),
+        (" , ", None),
+        ("Text/Event-Stream ; charset=UTF-8", "text/event-stream"),
+        ("text/event-stream, text/event-stream", "text/event-stream"),
+        ("text/event-stream,", "text/event-stream"),
+        ("text/html, text/event-stream;charset=utf-8", "text/event-stream"),
+        ("text/event-stream, nonsense", "text/event-stream"),
+        ("text/event-stream, */*", "text/event-stream"),
+        ('text/event-stream;a="b, text/html"', "text/event-stream"),
+        ('text/event-stream;a="b\\", text/html', "text/event-stream"),
+        ("nonsense, more", "nonsense"),
+        (";charset=utf-8", None),
+    ],
+)
+def test_last_valid_type_of_a_header_counts(header: str | None, kind: str | None) -> None:
+    """Fetch Standard, "extract a MIME type"; commas inside quotes part nothing."""
+    assert media_type(header) == kind

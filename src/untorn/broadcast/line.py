@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from anyio import CancelScope, ClosedResourceError, EndOfStream
 
-from ..link import Spot, _spot, in_trio
+from ..link import Spot, in_trio, spot
 from ..outcome import Outcome, StreamError
 
 __all__ = ["Line", "Place", "SharedStream"]
@@ -177,7 +177,7 @@ class Place(Generic[E, V]):
     def spot(self) -> Spot:
         """Where the reader waits."""
         if self._spot is None:
-            self._spot = _spot()  # not before there is a loop
+            self._spot = spot()  # not before there is a loop
         return self._spot
 
     @property

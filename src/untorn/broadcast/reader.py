@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 
 from ..fold import Statistics, raise_for
 from ..outcome import Boundary, Cause, Completed, Interrupted, Outcome, Position
-from ..stream import _EVENTS, _SECONDS, _is_cancelled, _QuietEvents
+from ..stream import MOST_EVENTS, MOST_SECONDS, QuietEvents, is_cancelled
 from .line import Line, Place
 
 __all__ = ["EventsDropped", "Reader", "ReaderEvicted", "Slow"]
@@ -141,7 +141,7 @@ class Reader(ObjectReceiveStream[E], Generic[E, V]):
 
         For callers who look at `outcome` afterwards.
         """
-        return _QuietEvents(self)
+        return QuietEvents(self)
 
     async def aclose(self) -> None:
         """Leave, from any task. Nobody waits for this reader any more; the stream goes on."""
@@ -153,7 +153,7 @@ class Reader(ObjectReceiveStream[E], Generic[E, V]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._leave(Cause.CANCELLED if _is_cancelled(exc) else Cause.ABANDONED)
+        self._leave(Cause.CANCELLED if is_cancelled(exc) else Cause.ABANDONED)
 
     async def _wait(self) -> E:
         """Let other tasks run, or wait for an event; nothing is awaited behind the taking."""
@@ -163,14 +163,14 @@ class Reader(ObjectReceiveStream[E], Generic[E, V]):
             self._place.hold()
         if not self._free or ready or self._line.end is not None:
             await checkpoint()
-            self._free = _EVENTS
+            self._free = MOST_EVENTS
         while not self._is_ready():
             if self._closed:
                 raise ClosedResourceError
             if self._outcome is not None or self._line.end is not None:
                 self._raise_end()
             await self._advance()
-        self._until = monotonic() + _SECONDS
+        self._until = monotonic() + MOST_SECONDS
         return self._take()
 
     async def _advance(self) -> None:

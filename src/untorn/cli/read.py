@@ -95,9 +95,10 @@ def read(
     method: str | None,
 ) -> None:
     """Read the input to its end and exit with the status of its outcome."""
+    clocks = Clocks(idle=idle, total=total)
     if isinstance(input, httpx2.URL):
         request = request_of(input, headers, data, method)
-        source: Bytes = ResponseBytes(request, media_types(dialect))
+        source: Bytes = ResponseBytes(request, media_types(dialect), clocks=clocks)
     elif headers or data is not None or method:
         raise click.UsageError("--header, --data and --method are for URLs.")
     elif dialect == AUTO and _holds_recording(input):
@@ -105,7 +106,7 @@ def read(
     else:
         source = FileBytes(input)
     limits = {"read_bytes": chunk, "frame_bytes": frame_bytes, "total_bytes": total_bytes}
-    reading = Reading(dialect, as_json, limits, Clocks(idle=idle, total=total))
+    reading = Reading(dialect, as_json, limits, clocks)
     raise SystemExit(status_of(run(partial(reading.read, source), backend)))
 
 

@@ -12,7 +12,7 @@ from anyio import CancelScope, get_cancelled_exc_class
 
 from ..event import Message
 from ..limits import Clocks, Limits
-from ..outcome import Outcome
+from ..outcome import Cause, Interrupted, Outcome
 from ..reduce import Dialect
 from ..stream import open_stream
 from .dialects import AUTO, DIALECTS
@@ -87,7 +87,7 @@ class Reading:
             except (KeyboardInterrupt, get_cancelled_exc_class()):
                 if stream is not None and show is not None and stream.outcome is not None:
                     with CancelScope(shield=True):
-                        await show.outcome(stream.outcome)
+                        await show.outcome(_cancelled(stream.outcome))
                 raise
             assert stream.outcome is not None
             await show.outcome(stream.outcome)
@@ -102,6 +102,13 @@ class Reading:
         if self.as_json:
             return JsonShow(out)
         return TextShow(out, Notes(), is_chat=isinstance(value, Message))
+
+
+def _cancelled(outcome: Outcome[Any]) -> Outcome[Any]:
+    """Return the outcome after Ctrl-C, which is no cancellation where trio raises it."""
+    if isinstance(outcome, Interrupted) and outcome.cause is Cause.ABANDONED:
+        return replace(outcome, cause=Cause.CANCELLED)
+    return outcome
 
 
 async def dialect_of(source: Peeked, name: str) -> Dialect[Any, Any]:

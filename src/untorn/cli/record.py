@@ -24,7 +24,7 @@ from .output import Notes, console_on
 from .reading import dialect_option, idle_option, total_bytes_option, total_option
 from .recorded import judged, recording_at
 from .redaction import Redaction
-from .request import Asking, Request, request_of, request_options, url_of, why
+from .request import Asking, request_of, request_options, url_of, why
 from .show import conclusion
 from .source import UnjudgedBytes
 from .status import backend_option, run, status_of
@@ -91,8 +91,8 @@ def record(
     source = UnjudgedBytes(request, media_types(dialect))
     most = sys.maxsize if total_bytes is None else total_bytes
     bounds = _Bounds(idle or inf, total or inf, most)
-    opened = partial(_recorder, request, path, force)
     redaction = Redaction(secrets_of(request))
+    opened = partial(_recorder, request.method, redaction.text(str(url)), path, force)
     run(partial(_record, source, bounds, redaction, opened), backend)
     raise SystemExit(status_of(run(partial(_judge, path, dialect), backend)))
 
@@ -123,7 +123,7 @@ async def _record(
 
 
 @contextmanager
-def _recorder(request: Request, path: Path, force: bool) -> Iterator[Recorder]:
+def _recorder(method: str, url: str, path: Path, force: bool) -> Iterator[Recorder]:
     """Open the file, and say at the end what is in it."""
     try:
         if path.exists() and not path.is_file():
@@ -133,7 +133,7 @@ def _recorder(request: Request, path: Path, force: bool) -> Iterator[Recorder]:
         raise click.UsageError(f"{str(path)!r} is there; --force writes over it.") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name, too
         raise click.UsageError(f"{str(path)!r} cannot be written: {why(error)}.") from None
-    recorder = Recorder(file, request.method, str(request.url))
+    recorder = Recorder(file, method, url)
     try:
         with recorder:
             yield recorder

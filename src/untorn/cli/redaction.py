@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from ..http.secrets import SHORTEST
+
 __all__ = ["Redaction"]
 
 _FILLER: Final = b"*"
@@ -39,9 +41,10 @@ class Redaction:
         return data.decode("utf-8", "surrogateescape")
 
     def end(self) -> bytes:
-        """Return what was held back: the beginning of a secret, and no more of it."""
+        """Return what was held back: the beginning of a secret, hidden if it tells much of it."""
         held, self._held = self._held, b""
-        return held
+        size = max((_begun(secret, held) for secret in self._secrets), default=0)
+        return held if size < SHORTEST else _FILLER * len(held)
 
 
 def _begun(secret: bytes, data: bytes) -> int:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import click
 import httpx2
+
+from ..http.secrets import SECRETS
 
 __all__ = ["Asking", "Request", "is_url", "request_of", "request_options", "url_of", "why"]
 
@@ -31,6 +33,8 @@ class Request:
     url: httpx2.URL
     headers: httpx2.Headers
     data: bytes | None
+    extensions: dict[str, Any] = field(default_factory=dict)
+    """What came from the environment, which is secret by definition."""
 
     def __repr__(self) -> str:
         return f"Request({self.method})"
@@ -84,9 +88,16 @@ def _expanded(
             raise click.BadParameter(
                 f"the environment variable {name} is not set.", ctx, param
             ) from None
+        _put_in(ctx).append(os.environ[name])
         return written(os.environ[name])
 
     return _VARIABLE.sub(value, text)
+
+
+def _put_in(ctx: click.Context) -> list[str]:
+    """Return the values that were put in so far, by this command."""
+    values: list[str] = ctx.meta.setdefault(SECRETS, [])
+    return values
 
 
 def _header(
@@ -150,9 +161,14 @@ def request_options(command: F) -> F:
 def request_of(
     url: httpx2.URL, headers: list[tuple[bytes, bytes]], data: bytes | None, method: str | None
 ) -> Request:
-    """Return the request, with the headers that services expect where none were given."""
+    """Return the request, with the headers that services expect where none were given.
+
+    What the command that runs has put in from the environment is kept secret.
+    """
     sent = httpx2.Headers(headers)
     sent.setdefault("accept", "text/event-stream, application/x-ndjson, */*;q=0.1")
     if data is not None:
         sent.setdefault("content-type", "application/json")
-    return Request(method or ("GET" if data is None else "POST"), url, sent, data)
+    context = click.get_current_context(silent=True)
+    extensions = {SECRETS: _put_in(context)} if context else {}
+    return Request(method or ("GET" if data is None else "POST"), url, sent, data, extensions)

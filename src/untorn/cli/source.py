@@ -13,6 +13,7 @@ import httpx2
 from ..http import RequestSource
 from ..http.answer import Answer
 from ..http.secrets import forget_request
+from ..limits import Clocks
 from .request import Request
 
 __all__ = ["Bytes", "FileBytes", "ResponseBytes", "UnjudgedBytes"]
@@ -60,6 +61,8 @@ class ResponseBytes(RequestSource):
         Those that are accepted.
     transport
         Stands for the network, if it is given.
+    clocks
+        Those of the stream that reads it.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class ResponseBytes(RequestSource):
         request: Request,
         media_types: frozenset[str],
         transport: httpx2.AsyncBaseTransport | None = None,
+        clocks: Clocks = Clocks(),
     ) -> None:
         self._own = _client(transport)
         super().__init__(
@@ -74,8 +78,10 @@ class ResponseBytes(RequestSource):
             request.method,
             request.url,
             media_types=media_types,
+            clocks=clocks,
             headers=request.headers,
             content=request.data,
+            extensions=request.extensions,
         )
 
     @property

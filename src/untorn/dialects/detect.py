@@ -15,6 +15,7 @@ A guess is made for people at a terminal. A program knows its service, and says 
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from collections.abc import Callable
 from contextlib import suppress
@@ -55,9 +56,21 @@ Shape: TypeAlias = Callable[[str, Payload], bool]
 """Says whether a frame fits: the type of its event, and its JSON object (`{}` for others)."""
 
 
+# A value between commas, which may stand inside quotes, too; and a type that is one.
+_VALUE: Final = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*"?)+')
+_TYPE: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")
+
+
 def media_type(content_type: str | None) -> str | None:
-    """Return the media type of a `Content-Type` header, without parameters, in lower case."""
-    return content_type.partition(";")[0].strip().lower() or None if content_type else None
+    """Return the media type of a `Content-Type` header, without parameters, in lower case.
+
+    Of several (a field that was sent twice, or one with a comma behind it) it is the
+    last that is valid; Fetch Standard, "extract a MIME type". Where none is, the first.
+    """
+    values = _VALUE.findall(content_type or "")
+    kinds = [value.partition(";")[0].strip().lower() for value in values]
+    valid = [kind for kind in kinds if _TYPE.fullmatch(kind) and kind != "*/*"]
+    return valid[-1] if valid else next(filter(None, kinds), None)
 
 
 def detect(content_type: str | None, first_frame: str | bytes) -> AnyDialect:

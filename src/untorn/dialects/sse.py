@@ -114,8 +114,9 @@ class _SseReducer(Reducer[ServerSentEvent, SseState]):
     def feed_all(self, frames: list[SseFrame | Cursor]) -> list[ServerSentEvent] | None:
         if self._completes or not frames:
             return None
-        events = [ServerSentEvent(*frame) for frame in frames if isinstance(frame, tuple)]
-        if len(events) < len(frames):  # some move the cursor in between
+        try:
+            events = [ServerSentEvent(*frame) for frame in frames]  # type: ignore[misc]
+        except TypeError:  # some move the cursor in between, and are no tuples
             return None
         self._last_event_id = events[-1].id
         return events

@@ -13,12 +13,12 @@ from ..fold import check_dialect
 from ..limits import Clocks, Limits
 from ..outcome import Cause
 from ..reduce import Dialect
-from ..stream import _is_cancelled
+from ..stream import is_cancelled
 from .backoff import Backoff
 from .connection import Connections
 from .feed import Feed
 from .media_types import media_types_of
-from .resumption import Asking, Resumption
+from .resumption import Asking, Resumption, is_sendable
 
 if TYPE_CHECKING:
     import httpx
@@ -86,6 +86,8 @@ def connect(
     wrong request.
     """
     check_dialect(dialect)
+    if not isinstance(last_event_id, str):
+        raise TypeError(f"last_event_id={last_event_id!r} is not text; give the id as a string")
     accepted = media_types_of(dialect) if media_types is None else media_types
     connections = Connections(client, url, dialect, tuple(accepted), limits, clocks)
     if last_event_id and not connections.resumable:
@@ -93,9 +95,10 @@ def connect(
             f"The dialect {type(dialect).__name__} has no event ids, so there is nothing to go on "
             "behind; leave last_event_id out, or read the feed with Sse"
         )
-    if not {"\0", "\r", "\n"}.isdisjoint(last_event_id):
+    if not is_sendable(last_event_id):
         raise ValueError(
-            f"last_event_id={last_event_id!r} is no event id: it has a NUL or line end"
+            f"last_event_id={last_event_id!r} is no event id that a header can carry; "
+            "give one without control characters"
         )
     again = Asking(method.upper(), request)
     opening = None
@@ -131,4 +134,4 @@ class OpenFeed(Generic[E, V]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._feed._leave(Cause.CANCELLED if _is_cancelled(exc) else Cause.ABANDONED)
+        await self._feed._leave(Cause.CANCELLED if is_cancelled(exc) else Cause.ABANDONED)

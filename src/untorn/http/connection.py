@@ -36,6 +36,10 @@ class _AnsweredSource(RequestSource):
 
     on_answer: Callable[[], object]
 
+    def resume_from_nothing(self) -> None:
+        """Send no `Last-Event-ID`, whatever the client sends by itself."""
+        self._sent.headers.pop("last-event-id", None)
+
     async def _judged(self) -> Any:
         body = await super()._judged()
         self.on_answer()
@@ -124,8 +128,11 @@ class Connections(Generic[E, V]):
             asking.method,
             self.url,
             media_types=self.media_types,
+            clocks=self.clocks,
             **asking.options,
         )
+        if resumed_from is None:  # a header of the client's own would name another id
+            source.resume_from_nothing()
         dialect = self._dialect(resumed_from)
         opening = open_stream(source, dialect, limits=self.limits, clocks=self.clocks)
         return Connection(opening, source, resumed_from)

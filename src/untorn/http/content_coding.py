@@ -3,6 +3,9 @@
 RFC 9110, section 8.4; RFC 1952, 1950, 7932, 8878. Clients decode, too; but whether
 a coded body was whole they do not say, and a torn answer must not look whole. What
 is decoded comes out in pieces, so that a few bytes cannot become a gigabyte at once.
+
+Libraries drop the output of a call that finds damage. What came before the damage must
+come out however the body was cut, so where a decoder cannot be copied it is fed slices.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ __all__ = ["Coding", "Decoded", "coding_for", "codings", "package_for"]
 
 _PIECE: Final = 64 * 1024
 """Bytes that are decoded at once."""
+_SLICE: Final = 16
+"""Bytes that a decoder is given which cannot be copied: so many may be lost at a damage."""
 
 
 class Coding(Protocol):
@@ -132,16 +137,54 @@ class _Deflate:
 
 def _inflate(stream: Any, data: bytes) -> Iterator[bytes]:
     # What did not fit into a piece is kept inside, even if no input is left.
-    while piece := stream.decompress(data, _PIECE):
+    while True:
+        before = stream.copy()
+        try:
+            piece = stream.decompress(data, _PIECE)
+        except zlib.error:
+            yield from _joined(_up_to_damage(before, data))
+            raise
+        if not piece:
+            return
         yield piece
         data = stream.unconsumed_tail
+
+
+def _up_to_damage(stream: Any, data: bytes) -> Iterator[bytes]:
+    for byte in _sliced(data, 1):
+        while piece := stream.decompress(byte, _PIECE):
+            yield piece
+            byte = stream.unconsumed_tail
+
+
+def _sliced(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[start : start + size] for start in range(0, len(data), size))
+
+
+def _joined(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield small pieces as large ones, those before an error before it."""
+    found: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            if found and size + len(piece) > _PIECE:
+                yield b"".join(found)
+                found, size = [], 0
+            found.append(piece)
+            size += len(piece)
+    except Exception:
+        if found:
+            yield b"".join(found)
+        raise
+    if found:
+        yield b"".join(found)
 
 
 class _Brotli:
     def __init__(self, module: Any) -> None:
         self._stream = module.Decompressor()
         self._begun = False
-        # Before 1.2 there was no bound to be given.
+        # Before 1.2 there was no bound to be given; a slice copies at most some 16 MB.
         bounded = hasattr(self._stream, "can_accept_more_data")
         self._bound = {"output_buffer_limit": _PIECE} if bounded else {}
 
@@ -151,6 +194,9 @@ class _Brotli:
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         self._begun = self._begun or bool(data)
+        return _joined(chain.from_iterable(map(self._decode, _sliced(data, _SLICE))))
+
+    def _decode(self, data: bytes) -> Iterator[bytes]:
         while piece := self._stream.process(data, **self._bound):
             yield piece
             data = b""
@@ -170,6 +216,9 @@ class _Zstd:
         return self._frame is None
 
     def decode(self, data: bytes) -> Iterator[bytes]:
+        return _joined(chain.from_iterable(map(self._decode, _sliced(data, _SLICE))))
+
+    def _decode(self, data: bytes) -> Iterator[bytes]:
         while data or self._frame is not None:
             self._frame = self._frame or self._begin()
             if piece := self._frame.decompress(data, _PIECE):
@@ -182,7 +231,10 @@ class _Zstd:
 
 
 class _Zstandard:
-    """A frame by the package `zstandard`, in the words of the standard library."""
+    """A frame by the package `zstandard`, in the words of the standard library.
+
+    It knows no bound; but in a slice no more than a few blocks end, of 128 KB each.
+    """
 
     needs_input = True
 

@@ -26,7 +26,9 @@ def distinct(feed: AsyncIterable[E], window: int = 1024) -> AsyncIterator[E]:
     An id stays in force for the events behind it that have none of their own. Such
     an event is known by how many came between it and the id, and by what it says:
     it is dropped if the same one was handed out at the same place. So where a
-    service repeats them, they are dropped; where it does not, none is lost.
+    service repeats them, they are dropped; where it does not, none is lost, but for one
+    that says the same as the event at its place before: that is taken for a repeat.
+    Where each event has an id of its own, there is no such doubt.
     """
     if window < 1:
         raise ValueError(f"distinct(window={window!r}): give a whole number, 1 or more")

@@ -20,7 +20,7 @@ from anyio.lowlevel import checkpoint
 
 from ..fold import Statistics, raise_for
 from ..outcome import Boundary, Cause, Interrupted, Outcome, Position, StreamError
-from ..stream import EventStream, _QuietEvents
+from ..stream import EventStream, QuietEvents
 from .alarm import Alarm
 from .backoff import Backoff
 from .connection import Connection, Connections
@@ -145,7 +145,7 @@ class Feed(ObjectReceiveStream[E | Connected | Reconnecting], Generic[E, V]):
 
         For callers who look at `outcome` afterwards.
         """
-        return _QuietEvents(self)
+        return QuietEvents(self)
 
     async def aclose(self) -> None:
         """Leave the feed, from any task; returns when its connection is closed."""

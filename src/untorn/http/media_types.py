@@ -32,7 +32,8 @@ def as_media_types(given: Iterable[str]) -> frozenset[str]:
     """Return the types in lower case and without parameters; raises `TypeError`."""
     if isinstance(given, str):
         raise TypeError(f"media_types={given!r} is one string; write media_types=[{given!r}]")
-    return frozenset(kind for each in given if (kind := media_type(each)))
+    kinds = (each.partition(";")[0].strip().lower() for each in given)
+    return frozenset(kind for kind in kinds if kind)
 
 
 def accepts(accepted: frozenset[str], kind: str) -> bool:

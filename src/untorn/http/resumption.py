@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -9,10 +10,12 @@ from typing import Any, Final
 from ..faults import UnexpectedResponse
 from ..outcome import Failed, Interrupted
 
-__all__ = ["Asking", "NotResumable", "Resumption"]
+__all__ = ["Asking", "NotResumable", "Resumption", "is_sendable"]
 
 # RFC 9110, 9.2.2: a client may repeat these by itself, and should not repeat any other.
 _IDEMPOTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"})
+# RFC 9110, 5.5; and no bytes stand for half of a surrogate pair.
+_IN_NO_FIELD: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 # Statuses with which a service says that it has not acted on the request.
 _NOT_ACTED_ON: Final = frozenset({408, 425, 429, 503})
 
@@ -50,8 +53,18 @@ class Asking:
         return Asking(self.method, {**self.options, "headers": headers})
 
 
+def is_sendable(last_event_id: str) -> bool:
+    """Say whether a header can carry this id."""
+    return _IN_NO_FIELD.search(last_event_id) is None
+
+
 def _field_value(last_event_id: str) -> bytes:
-    """Return what is sent for an id: no field value begins or ends with a blank (RFC 9110, 5.5)."""
+    """Return what is sent for an id; nothing for one that no header can carry.
+
+    No field value begins or ends with a blank (RFC 9110, 5.5).
+    """
+    if not is_sendable(last_event_id):
+        return b""
     return last_event_id.strip(" \t").encode()
 
 
@@ -94,17 +107,24 @@ class Resumption:
         if _field_value(self.last_event_id) or (self._accept_gaps and acted_on):
             self._first = None
         elif self.handed_out and not self._accept_gaps:
-            return (
-                "The feed was cut and cannot be resumed, for its events have no ids to go on "
-                "behind; ask the service for ids, or say accept_gaps=True if what was missed "
-                "does not matter"
-            )
+            return self._why_not_behind()
         elif acted_on and self.next.method not in _IDEMPOTENT and not self._accept_gaps:
             return (
                 f"The feed was cut before its first id, and a {self.next.method} must not be "
                 "sent twice; find out what became of the first before you send it again"
             )
         return None
+
+    def _why_not_behind(self) -> str:
+        if is_sendable(self.last_event_id):
+            why, wish = "its events have no ids to go on behind", "ids"
+        else:
+            why = f"no header can carry its last id, {self.last_event_id[:80]!r}"
+            wish = "ids without control characters"
+        return (
+            f"The feed was cut and cannot be resumed, for {why}; ask the service for {wish}, "
+            "or say accept_gaps=True if what was missed does not matter"
+        )
 
 
 def _is_not_acted_on(ended: Failed[Any] | Interrupted[Any]) -> bool:

@@ -2,11 +2,14 @@
 
 Keys lie in headers, in the query of the URL and before its `@`. Clients quote a header
 they refuse to send, errors carry the request along when they are pickled, and
-servers repeat what they were sent.
+servers repeat what they were sent. Of a query the names tell what is secret; of the
+headers everything is but what is known to be harmless. What is secret elsewhere, in a
+body or a path, the extension `untorn.secrets` of a request names.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
@@ -14,13 +17,23 @@ from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote, unquote, unquote_plus
 
-__all__ = ["forget_request", "hide_begun", "hide_secrets", "secrets_of"]
+__all__ = ["SECRETS", "SHORTEST", "forget_request", "hide_begun", "hide_secrets", "secrets_of"]
 
+SECRETS: Final = "untorn.secrets"
+"""The extension of a request (of httpx2 and httpx) that has a list of further secrets."""
 _HIDDEN: Final = "[hidden]"
 _NAMES: Final = re.compile(
     r"key|token|secret|sig|pass|auth|cookie|credential|session", re.IGNORECASE
 )
-_SHORTEST: Final = 6
+# Fields whose values are part of the sentence, or stand in it by chance.
+_HARMLESS: Final = re.compile(
+    r"accept(-.*)?|cache-control|connection|content-.*|date|expect|host|keep-alive|last-event-id|"
+    r"origin|pragma|prefer|priority|range|te|transfer-encoding|upgrade|user-agent|"
+    r"anthropic-(beta|version)|mcp-protocol-version|openai-beta|sec-.*|x-requested-with|"
+    r"x-stainless-.*|if-.*",
+    re.IGNORECASE,
+)
+SHORTEST: Final = 6
 """Characters; what is shorter is no key, and stands in too many words."""
 
 
@@ -34,7 +47,7 @@ def hide_secrets(text: str, request: Any) -> str:
 def hide_begun(text: str, request: Any) -> str:
     """Return `text` without the beginning of a secret at its end, where it was cut off."""
     for secret in secrets_of(request):
-        for size in range(len(secret) - 1, _SHORTEST - 1, -1):
+        for size in range(len(secret) - 1, SHORTEST - 1, -1):
             if text.endswith(secret[:size]):
                 return text[:-size] + _HIDDEN
     return text
@@ -42,7 +55,7 @@ def hide_begun(text: str, request: Any) -> str:
 
 def secrets_of(request: Any) -> list[str]:
     """Return the secrets of a request, the longest first."""
-    found = {secret for secret in _secrets(request) if len(secret) >= _SHORTEST}
+    found = {secret for secret in _secrets(request) if len(secret) >= SHORTEST}
     return sorted(found, key=len, reverse=True)
 
 
@@ -78,7 +91,12 @@ def _headers(request: Any) -> list[tuple[str, str]]:
 
 
 def _secrets(request: Any) -> Iterator[str]:
+    extensions: Any = getattr(request, "extensions", None) or {}
+    for secret in extensions.get(SECRETS, ()):
+        yield from _forms(secret)
     for name, value in _headers(request):
+        if not _HARMLESS.fullmatch(name):
+            yield value
         if _NAMES.search(name):
             yield value
             yield from _credentials(name.lower(), value)
@@ -98,6 +116,13 @@ def _secrets(request: Any) -> Iterator[str]:
         for part in userinfo.split(":", 1):
             yield from (part, unquote(part))
         yield b64encode(unquote(userinfo).encode()).decode()
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield a secret as it is, and as it stands in a URL, a header and JSON."""
+    quoted = quote(secret, safe="", errors="surrogateescape")
+    yield from (secret, secret.strip(), quoted, json.dumps(secret)[1:-1])
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
 
 
 def _credentials(name: str, value: str) -> Iterator[str]:

@@ -6,12 +6,14 @@ so in a stream that is opened on such a source, everything is an outcome.
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from anyio import TypedAttributeProvider, TypedAttributeSet, typed_attribute
+from anyio import TypedAttributeProvider, TypedAttributeSet, current_time, typed_attribute
 
 from ..faults import StreamFault
+from ..limits import Clocks
 from .answer import Answer, as_answer, leave
 from .media_types import as_media_types
 from .secrets import forget_request
@@ -38,8 +40,10 @@ class HttpAttribute(TypedAttributeSet):
 class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider):
     """Judges an answer, and then hands on its body."""
 
-    def __init__(self, media_types: Iterable[str]) -> None:
+    def __init__(self, media_types: Iterable[str], clocks: Clocks) -> None:
         self._accepted = as_media_types(media_types)
+        self._clocks = clocks
+        self._until = math.inf
         self._answer: Answer | None = None
         self._body: AsyncIterator[bytes] | None = None
 
@@ -63,6 +67,7 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider):
     async def __anext__(self) -> bytes:
         try:
             if self._body is None:
+                self._until = current_time() + _until_the_first_byte(self._clocks)
                 self._body = await self._judged()
             return await anext(self._body)
         except (StopAsyncIteration, StreamFault):
@@ -82,7 +87,7 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider):
 
     async def _judged(self) -> AsyncIterator[bytes]:
         assert self._answer is not None
-        await judge(self._answer, self._accepted)
+        await judge(self._answer, self._accepted, self._until - current_time())
         return self._answer.body()
 
     def _request(self) -> Any:
@@ -92,8 +97,10 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider):
 class ResponseSource(_JudgedSource):
     """The body of a response that is open; see `untorn.http.open_response`."""
 
-    def __init__(self, response: Any, media_types: Iterable[str]) -> None:
-        super().__init__(media_types)
+    def __init__(
+        self, response: Any, media_types: Iterable[str], clocks: Clocks = Clocks()
+    ) -> None:
+        super().__init__(media_types, clocks)
         self._answer = as_answer(response)
 
     def __repr__(self) -> str:
@@ -111,6 +118,9 @@ class RequestSource(_JudgedSource):
         it is raised here.
     media_types
         Those that are accepted; `*/*` for any.
+    clocks
+        Those of the stream that reads it, if it has any: the body of an error is read
+        for two seconds at most, and no longer than half of the time that they leave.
 
     In place of the first chunk it raises `UnexpectedResponse` if the status is not
     one of success, if there is nothing to read (204, 205), if the media type is not
@@ -125,9 +135,10 @@ class RequestSource(_JudgedSource):
         url: Any,
         *,
         media_types: Iterable[str],
+        clocks: Clocks = Clocks(),
         **request: Any,
     ) -> None:
-        super().__init__(media_types)
+        super().__init__(media_types, clocks)
         self._client: Any = _as_client(client)
         self._options = {
             name: request.pop(name) for name in ("auth", "follow_redirects") if name in request
@@ -149,6 +160,13 @@ class RequestSource(_JudgedSource):
 
     def _request(self) -> Any:
         return self._sent
+
+
+def _until_the_first_byte(clocks: Clocks) -> float:
+    """Return for how many seconds no clock strikes before the first byte."""
+    first_byte = clocks.idle if clocks.first_byte is None else clocks.first_byte
+    bounds = (first_byte, clocks.progress, clocks.total)
+    return min((seconds for seconds in bounds if seconds is not None), default=math.inf)
 
 
 def _as_client(client: Any) -> Any:

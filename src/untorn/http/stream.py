@@ -60,7 +60,7 @@ def stream(
     """
     check_dialect(dialect)
     accepted = media_types_of(dialect) if media_types is None else media_types
-    source = RequestSource(client, method, url, media_types=accepted, **request)
+    source = RequestSource(client, method, url, media_types=accepted, clocks=clocks, **request)
     return open_stream(source, dialect, limits=limits, clocks=clocks, task_group=task_group)
 
 
@@ -82,5 +82,5 @@ def open_response(
     """
     check_dialect(dialect)
     accepted = media_types_of(dialect) if media_types is None else media_types
-    source = ResponseSource(response, accepted)
+    source = ResponseSource(response, accepted, clocks)
     return open_stream(source, dialect, limits=limits, clocks=clocks, task_group=task_group)

@@ -28,24 +28,27 @@ _BODY_SECONDS: Final = 2.0
 _REQUEST_IDS: Final = ("x-request-id", "request-id", "x-amzn-requestid")
 
 
-async def judge(answer: Answer, accepted: frozenset[str]) -> None:
+async def judge(answer: Answer, accepted: frozenset[str], seconds: float = math.inf) -> None:
     """Return if the response is a stream of these media types; else raise `UnexpectedResponse`.
 
-    A response without a media type is taken as it is.
+    A response without a media type is taken as it is. `seconds` is how long the
+    clocks of the stream still run: the body of an error is given half of that at
+    most, so that what is known already comes before they strike.
     """
-    kind = media_type(answer.headers.get("content-type"))
+    seconds = min(_BODY_SECONDS, max(seconds, 0.0) / 2)
+    kind = media_type(answer.field("content-type"))
     if not 200 <= answer.status < 300 or answer.status in (204, 205):
-        raise await _unexpected(answer, "http-status", kind, accepted)
+        raise await _unexpected(answer, "http-status", kind, accepted, seconds)
     if kind is not None and not accepts(accepted, kind):
-        raise await _unexpected(answer, "content-type", kind, accepted)
+        raise await _unexpected(answer, "content-type", kind, accepted, seconds)
     if answer.undecodable:
-        raise await _unexpected(answer, "content-encoding", kind, accepted)
+        raise await _unexpected(answer, "content-encoding", kind, accepted, seconds)
 
 
 async def _unexpected(
-    answer: Answer, code: str, kind: str | None, accepted: frozenset[str]
+    answer: Answer, code: str, kind: str | None, accepted: frozenset[str], seconds: float
 ) -> UnexpectedResponse:
-    body = b"" if answer.undecodable else await _beginning(answer)
+    body = b"" if answer.undecodable else await _beginning(answer, seconds)
     plain = body.decode("utf-8", "replace")
     text = hide_begun(hide_secrets(plain, answer.request), answer.request)
     message, after = said(text, kind), _retry_after(answer.headers)
@@ -62,7 +65,7 @@ async def _unexpected(
         ),
         code=code,
         status=answer.status,
-        media_type=kind,
+        media_type=kind and hide_secrets(kind, answer.request),
         body=body if text == plain else text.encode(),
         message=message,
         retry_after=after,
@@ -70,11 +73,11 @@ async def _unexpected(
     )
 
 
-async def _beginning(answer: Answer) -> bytes:
+async def _beginning(answer: Answer, seconds: float) -> bytes:
     """Return the beginning of the body, or what came of it in time."""
     body, chunks = b"", answer.body()
     # However it breaks off: the status is the news.
-    with suppress(Exception), move_on_after(_BODY_SECONDS):
+    with suppress(Exception), move_on_after(seconds):
         async for chunk in chunks:
             body += chunk[: _BODY_BYTES - len(body)]
             if len(body) == _BODY_BYTES:
