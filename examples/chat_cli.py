@@ -170,7 +170,13 @@ def main() -> None:
     )
     parser.add_argument("--url", help="where the chat completions are")
     parser.add_argument("--model", default="gpt-4o-mini", help="the model to ask for")
-    parser.add_argument("--demo", nargs="?", const="whole", choices=["whole", "cut", "down"])
+    parser.add_argument(
+        "--demo",
+        nargs="?",
+        const="whole",
+        choices=["whole", "cut", "down"],
+        help="ask a service of its own, whose answers are whole, are cut, or do not come",
+    )
     arguments = parser.parse_args()
     if arguments.demo:
         with demo(arguments.demo) as url:

@@ -5,6 +5,8 @@
 An answer that was cut is no answer, however early it came, and neither is a service that
 cannot be reached or sends an error page. The services that are still talking when one has
 finished are cut off, and their connections closed.
+
+It needs httpx2. To try it, in another terminal: untorn serve answer.sse --port 8000
 """
 
 import sys
@@ -43,6 +45,9 @@ async def whole_answer(client: httpx2.AsyncClient, url: str) -> str | None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit("usage: first_whole_answer.py URL...")
-    print(anyio.run(first_whole_answer, sys.argv[1:]))
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(__doc__)
+    answer = anyio.run(first_whole_answer, sys.argv[1:])
+    if answer is None:
+        sys.exit("no whole answer")
+    print(answer)

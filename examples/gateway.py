@@ -11,7 +11,7 @@ http://127.0.0.1:8000/answers.
 
 It needs fastapi, httpx2 and uvicorn. `EventSource` can only GET: so the question is in the URL,
 and in the logs of whatever is in between. Where that matters, let the page POST with `fetch`.
-Whoever reaches this server reads all answers and spends your money: put a login before it.
+Whoever reaches this server reads all answers and spends your money: put a login in front of it.
 """
 
 import argparse
@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("--model", default="gpt-4o-mini", help="the model to ask for")
     parser.add_argument("--demo", action="store_true", help="ask a service of its own")
     parser.add_argument("--db", type=Path, default=Path("answers.sqlite3"), help="the database")
-    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--port", type=int, default=8000, help="where to listen")
     arguments = parser.parse_args()
     if not arguments.demo and arguments.url is None:
         parser.error("give --url, or --demo")

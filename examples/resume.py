@@ -6,6 +6,8 @@ The id of the last event that was shown is kept in the file. `connect` sends it 
 service, on each connection; it reconnects where the transport ends, and where the service
 cannot be reached or says "later". Some services begin with the last event again: so what
 was shown already is left out.
+
+It needs httpx2. To try it, in another terminal: untorn serve feed.sse --port 8000
 """
 
 import sys
@@ -42,8 +44,10 @@ async def follow(url: str, kept: anyio.Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
-        sys.exit("usage: resume.py URL FILE")
+        sys.exit(__doc__)
     try:
         anyio.run(follow, sys.argv[1], anyio.Path(sys.argv[2]))
     except StreamError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -31,15 +31,16 @@ def bill(report: Report) -> None:
 
 
 @app.get("/chat")
-async def chat(url: str) -> RelayResponse:
-    answer = stream(SERVICE, "GET", url, dialect=OpenAIChat(done="required"))
+async def chat() -> RelayResponse:
+    answer = stream(SERVICE, "GET", app.state.url, dialect=OpenAIChat(done="required"))
     return RelayResponse(answer, on_end=bill)
 
 
 async def ask(url: str) -> None:
+    app.state.url = url
     transport = httpx2.ASGITransport(app=app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://app") as browser:
-        response = await browser.get("/chat", params={"url": url})
+        response = await browser.get("/chat")
     print(response.status_code, response.headers["content-type"])
     print(response.text)
 

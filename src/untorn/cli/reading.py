@@ -49,7 +49,7 @@ dialect_option: Final = click.option(
     help="What the bytes mean; auto looks at the content type and the first frame.",
 )
 json_option: Final = click.option(
-    "--json", "as_json", is_flag=True, help="Write one JSON object per event."
+    "--json", "as_json", is_flag=True, help="Write one JSON object per line."
 )
 idle_option: Final = click.option(
     "--idle", type=float, callback=_seconds, help="Wait at most so many seconds for the next byte."

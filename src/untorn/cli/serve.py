@@ -164,7 +164,7 @@ def _served(file: Path) -> _Served:
         return _Served([content])
     recording = recording_at(file)
     response = recording.response or RecordedResponse(200)
-    headers = {"content-type": response.content_type or ""}
+    headers = {"content-type": response.content_type} if response.content_type else {}
     return _Served(recording.cuts, recording.delays, response.status, headers, recording.ending)
 
 
