@@ -404,3 +404,27 @@ def test_what_a_reducer_raises_at_the_end_fails_the_stream(error: Exception, cod
     assert parsed.outcome.error.code == code
     assert parsed.outcome.error.offset == len(A)
     assert parsed.outcome.partial == 7
+
+
+class BrokenDecoder(Sse):
+    def decoder(self, limits: Limits) -> Any:
+        decoder = super().decoder(limits)
+
+        class Broken:
+            def __getattr__(self, name: str) -> Any:
+                return getattr(decoder, name)
+
+            def feed(self, data: bytes) -> Iterator[Any]:
+                yield from decoder.feed(data[:9])
+                raise LookupError("no such table")
+
+        return Broken()
+
+
+def test_a_bug_of_a_decoder_is_no_broken_transport() -> None:
+    """It is the fault of that stage, behind the events before it."""
+    run = parse([b"data: a\n\ndata: b\n\n"], BrokenDecoder())
+    assert [event.data for event in run.events()] == ["a"]
+    assert isinstance(run.outcome, Failed)
+    assert isinstance(run.outcome.error, StageError)
+    assert isinstance(run.outcome.error.__cause__, LookupError)

@@ -58,7 +58,7 @@ class Clock:
 
     def stop(self) -> None:
         """It is not waited for, until `start`."""
-        if self._since is not None:
+        if self._since is not None:  # pragma: no branch - started before anything can stop it
             self._waited += self.now() - self._since
             self._since = None
             if self._bounds:

@@ -19,7 +19,7 @@ from served import DIALECT, Peer, read, served, sse, unexpected
 from untorn import Cause, Completed, Interrupted
 from untorn.dialects import JsonLines
 from untorn.http import HttpAttribute, open_response
-from untorn.http.answer import as_answer
+from untorn.http.answer import as_answer, leave
 from untorn.testing import chaos_server
 
 pytestmark = pytest.mark.anyio
@@ -286,3 +286,23 @@ def test_what_is_no_response_is_refused() -> None:
         open_response(httpx.AsyncClient().stream("GET", "http://test/"), DIALECT)
     with pytest.raises(TypeError, match="Not a response of httpx2, httpx or aiohttp"):
         open_response(b"data: a", DIALECT)
+
+
+class Closing(AsyncIterator[bytes]):
+    """A body whose closing raises."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    async def __anext__(self) -> bytes:
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        raise self._error
+
+
+async def test_a_body_that_is_being_closed_is_left_to_it() -> None:
+    """Of two cancellations in quick succession; any other error is raised."""
+    await leave(Closing(RuntimeError("aclose(): asynchronous generator is already running")))
+    with pytest.raises(RuntimeError, match="no socket"):
+        await leave(Closing(RuntimeError("no socket")))
