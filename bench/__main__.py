@@ -33,6 +33,8 @@ SECTIONS = (framing, pipelines, http, startup, fairness, memory, many, growing)
 def main() -> None:
     options = _parser().parse_args()
     effort = QUICK if options.quick else FULL
+    if next(cases(effort, options.only), None) is None:
+        sys.exit(f"No case has {options.only!r} in its name; try 'framing' or 'pipeline'")
     began, missing = time.perf_counter(), left_out()
     print(_HEAD.format(effort.rounds))
     for name, reason in missing.items():
