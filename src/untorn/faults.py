@@ -26,7 +26,13 @@ __all__ = [
     "StageError",
     "StreamFault",
     "UnexpectedResponse",
+    "shortened",
 ]
+
+
+def shortened(text: str) -> str:
+    """Return a text as a sentence has it: its beginning, and dots where it is long."""
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 class StreamFault(Exception):
@@ -115,9 +121,8 @@ class InvalidJson(StreamFault):
     code = "invalid-json"
 
     def __init__(self, payload: str, reason: str, *, offset: int = 0) -> None:
-        shown = payload if len(payload) <= 80 else payload[:77] + "..."
         super().__init__(
-            f"The payload {shown!r} is not valid JSON ({reason}); "
+            f"The payload {shortened(payload)!r} is not valid JSON ({reason}); "
             "check that the dialect fits the service",
             offset=offset,
         )

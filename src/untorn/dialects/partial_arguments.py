@@ -16,7 +16,7 @@ import json
 import re
 from typing import Any, Final, TypeAlias
 
-from ..faults import InvalidJson, ProtocolViolation
+from ..faults import InvalidJson, ProtocolViolation, shortened
 from ..payload import parse_json
 from .kept import to_json
 from .message import Budget
@@ -120,8 +120,9 @@ def segments(path: str) -> list[Segment]:
         found.append(_segment(*match.groups()))
         at = match.end()
     if path[:1] != "$" or at < len(path):
-        shown = path if len(path) <= 80 else path[:77] + "..."
-        raise ProtocolViolation(f"The path {shown!r} of a partial argument is no singular query")
+        raise ProtocolViolation(
+            f"The path {shortened(path)!r} of a partial argument is no singular query"
+        )
     return found
 
 

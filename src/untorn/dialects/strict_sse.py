@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias, final
 
 from ..event import JsonEvent
-from ..faults import LimitExceeded, ProtocolViolation, ServiceError, StreamFault
+from ..faults import LimitExceeded, ProtocolViolation, ServiceError, StreamFault, shortened
 from ..frame import Frames, Pieces, Span, Text, size_of
 from ..limits import Limits
 from ..outcome import Boundary
@@ -158,7 +158,7 @@ class StrictSseFramer:
             self.comments += 1
         else:
             raise ProtocolViolation(
-                f"The line {line[:40]!r} is not an id, data or comment line; "
+                f"The line {shortened(line)!r} is not an id, data or comment line; "
                 "send only those, or read the stream with Sse()",
                 code="unsupported-field",
                 offset=self._line_start,
@@ -187,7 +187,7 @@ class _StrictReducer(Reducer[JsonEvent, int]):
     def feed(self, frame: StrictFrame) -> Iterable[JsonEvent]:
         id, data = frame
         if id is None or not _ID.fullmatch(id):
-            had = "no id" if id is None else f"the id {id[:80]!r}"
+            had = "no id" if id is None else f"the id {shortened(id)!r}"
             raise ProtocolViolation(
                 f"A frame with data has {had}; give it one of 1 to 64 of A-Za-z0-9_-",
                 code="invalid-id",

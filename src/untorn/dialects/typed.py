@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from ..event import ChatEvent, Message, Other
-from ..faults import InvalidJson, ProtocolViolation, ServiceError
+from ..faults import InvalidJson, ProtocolViolation, ServiceError, shortened
 from ..frame import SseFrame
 from ..outcome import Cause
 from ..payload import parse_json
@@ -118,7 +118,7 @@ def object_of(event: str, data: str) -> Payload:
     if event == "error":
         raise service_error(payload, {"error": payload})
     raise ProtocolViolation(
-        f"The payload {_shown(payload)} is not a JSON object; "
+        f"The payload {shortened(repr(payload))} is not a JSON object; "
         "check that the dialect fits the service"
     )
 
@@ -149,7 +149,7 @@ def position(of: Payload, key: str) -> int:
     if value is None:
         return 0
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ProtocolViolation(f"The field {key!r} is {_shown(value)}, not a position")
+        raise ProtocolViolation(f"The field {key!r} is {shortened(repr(value))}, not a position")
     return value
 
 
@@ -157,7 +157,7 @@ def identifier(of: Payload, key: str) -> str:
     """Return the id at `key`; raises `ProtocolViolation` where there is none."""
     value = of.get(key)
     if not isinstance(value, str):
-        raise ProtocolViolation(f"The field {key!r} is {_shown(value)}, not an id")
+        raise ProtocolViolation(f"The field {key!r} is {shortened(repr(value))}, not an id")
     return value
 
 
@@ -180,8 +180,3 @@ def service_error(error: Any, raw: Payload, *, type: str | None = None) -> Servi
 def compact(value: Any) -> str:
     """Return a value as JSON, as a service would write it; for arguments sent as a value."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 80 else shown[:77] + "..."
