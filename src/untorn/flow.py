@@ -170,6 +170,8 @@ class Flow(Generic[E, V]):
             partial = reduction.reducer.value
         position = Position(self._stages.decoder.offset, reduction.frames, reduction.events)
         error = StageError("A stage", bug, offset=position.bytes)
+        with suppress(Exception):  # to hide may be the bug, too
+            self._source.hide(error)
         return Failed(error, partial, position)
 
     def _finish(self) -> None:

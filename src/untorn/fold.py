@@ -24,7 +24,7 @@ from .outcome import (
     StreamFailed,
     StreamInterrupted,
 )
-from .reduce import Decoder, Dialect, Framer, Reduction
+from .reduce import Decoder, Dialect, Framer, Hide, Reduction
 from .stage import Cut, Ending
 
 __all__ = ["Parse", "Stages", "Statistics", "as_bytes", "parse", "raise_for"]
@@ -68,13 +68,15 @@ class Stages(Generic[E, V]):
 
     __slots__ = ("decoder", "framer", "limits", "reduction")
 
-    def __init__(self, dialect: Dialect[E, V], limits: Limits | None) -> None:
+    def __init__(
+        self, dialect: Dialect[E, V], limits: Limits | None, hide: Hide | None = None
+    ) -> None:
         self.limits = dialect.limits if limits is None else limits
         if not isinstance(self.limits, Limits):
             raise TypeError(f"Not limits: {limits!r}; write limits=Limits(frame_bytes=...)")
         self.decoder: Decoder = dialect.decoder(self.limits)
         self.framer: Framer = dialect.framer(self.limits)
-        self.reduction = Reduction(dialect.reducer(self.limits), dialect.asks)
+        self.reduction = Reduction(dialect.reducer(self.limits), dialect.asks, hide)
 
     def statistics(self, **times: Any) -> Statistics:
         """Return the counts, and the times that are given."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, final
 
 from .faults import StageError, StreamFault
@@ -15,7 +15,7 @@ from .sse import SseFramer
 from .stage import Cut, Ending
 from .text import Errors, Utf8Decoder
 
-__all__ = ["Decoder", "Dialect", "Events", "Framer", "JsonReducer", "Reducer", "Reduction"]
+__all__ = ["Decoder", "Dialect", "Events", "Framer", "Hide", "JsonReducer", "Reducer", "Reduction"]
 
 E = TypeVar("E")
 V = TypeVar("V")
@@ -161,15 +161,22 @@ asking on: whether it shared a read with the event before it must make no differ
 """
 
 
+Hide: TypeAlias = Callable[[StreamFault], object]
+"""Takes out of a fault what nobody may see."""
+
+
 @final
 class Reduction(Generic[E, V]):
     """Runs a reducer over batches of frames, and turns how it ends into an `Outcome`."""
 
-    __slots__ = ("_asks", "events", "frames", "reducer")
+    __slots__ = ("_asks", "_hide", "events", "frames", "reducer")
 
-    def __init__(self, reducer: Reducer[E, V], asks: frozenset[type[Extra]]) -> None:
+    def __init__(
+        self, reducer: Reducer[E, V], asks: frozenset[type[Extra]], hide: Hide | None = None
+    ) -> None:
         self.reducer = reducer
         self._asks = asks
+        self._hide = hide
         self.frames = 0
         self.events = 0
 
@@ -237,6 +244,8 @@ class Reduction(Generic[E, V]):
         position = Position(ending.offset, self.frames, self.events)
         ended = self.reducer.ended
         if isinstance(ending, StreamFault):
+            if self._hide is not None:
+                self._hide(ending)
             return Failed(ending, value, position)
         if isinstance(ended, str):
             return Completed(value, ended, position)

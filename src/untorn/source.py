@@ -13,13 +13,23 @@ from typing import Any, Final
 from anyio import EndOfStream
 from anyio.abc import ByteReceiveStream, ObjectReceiveStream
 
-__all__ = ["Source", "as_source"]
+from .faults import StreamFault
+
+__all__ = ["Discreet", "Source", "as_source"]
 
 _ACCEPTED: Final = (
     "an async iterable of bytes, an anyio ByteReceiveStream or ObjectReceiveStream, "
     "a trio ReceiveStream, an asyncio or aiohttp StreamReader, "
     "or a streamed httpx2 or httpx response"
 )
+
+
+class Discreet(ABC):
+    """Bytes that were asked for with a secret, which whoever sends them may repeat."""
+
+    @abstractmethod
+    def hide(self, fault: StreamFault) -> None:
+        """Take the secret out of a fault; each is shown here before it is in an outcome."""
 
 
 class Source(ABC):
@@ -35,6 +45,11 @@ class Source(ABC):
         At the end it raises `EndOfStream`, or `StopAsyncIteration`: to tell one
         from the other would cost a coroutine per read.
         """
+
+    def hide(self, fault: StreamFault) -> None:
+        """Take out of a fault what only the original knows to be secret."""
+        if isinstance(self.original, Discreet):
+            self.original.hide(fault)
 
     async def aclose(self) -> None:
         """Close whatever can be closed."""

@@ -146,7 +146,7 @@ class OpenStream(Generic[E, V]):
             raise RuntimeError("This stream was opened before; call open_stream() once for each")
         self._entered = True
         await checkpoint()
-        stages = Stages(self._dialect, self._limits)
+        stages = Stages(self._dialect, self._limits, self._source.hide)
         flow = Flow(self._source, stages, self._clocks, close_source=self._close_source)
         self._stream = EventStream(flow, stages, self._source)
         await flow.start(self._task_group)

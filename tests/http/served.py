@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
@@ -10,7 +12,7 @@ from typing import Any, TypeAlias
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
-from untorn import Completed, Failed, Interrupted, StreamFault
+from untorn import Completed, Failed, Interrupted, StreamError, StreamFault
 from untorn.dialects import Sse
 from untorn.faults import UnexpectedResponse
 
@@ -141,3 +143,16 @@ def unexpected(outcome: Completed[Any] | Failed[Any] | Interrupted[Any]) -> Unex
     fault: StreamFault = outcome.error
     assert isinstance(fault, UnexpectedResponse), fault
     return fault
+
+
+def everything_said(outcome: Failed[Any] | Interrupted[Any]) -> str:
+    """Return all the texts that an outcome can come to."""
+    said = [repr(outcome), str(outcome.error), repr(outcome.error)]
+    try:
+        outcome.unwrap()
+    except StreamError as error:
+        said += [repr(error), str(error), "".join(traceback.format_exception(error))]
+        said.append(pickle.dumps(error).decode("latin-1"))
+    said.append(pickle.dumps(outcome).decode("latin-1"))
+    said.append(pickle.dumps(outcome.error).decode("latin-1"))
+    return "\n".join(said)

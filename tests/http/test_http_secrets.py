@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-import pickle
-import traceback
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from served import DIALECT, Peer, read, served, sse, unexpected
+from served import DIALECT, Peer, everything_said, read, served, sse, unexpected
 
-from untorn import Failed, Interrupted, StreamError
 from untorn.http import HttpAttribute, RequestSource, open_response, stream
-from untorn.http.secrets import SECRETS, forget_request, hide_secrets
+from untorn.http.hidden import forget_secrets, hide_secrets
+from untorn.http.secrets import SECRETS
 
 pytestmark = pytest.mark.anyio
 
@@ -34,19 +32,6 @@ def secret(library: ModuleType, url: str, **more: str) -> dict[str, Any]:
 
 def client_of(library: ModuleType) -> Any:
     return library.AsyncClient(cookies={"session": KEY})
-
-
-def everything_said(outcome: Failed[Any] | Interrupted[Any]) -> str:
-    """Return all the texts that an outcome can come to."""
-    said = [repr(outcome), str(outcome.error), repr(outcome.error)]
-    try:
-        outcome.unwrap()
-    except StreamError as error:
-        said += [repr(error), str(error), "".join(traceback.format_exception(error))]
-        said.append(pickle.dumps(error).decode("latin-1"))
-    said.append(pickle.dumps(outcome).decode("latin-1"))
-    said.append(pickle.dumps(outcome.error).decode("latin-1"))
-    return "\n".join(said)
 
 
 async def refuse(peer: Peer) -> None:
@@ -146,7 +131,7 @@ def test_errors_behind_an_error_are_cleaned() -> None:
     first, second, third = (ValueError(f"{kind} {KEY}", 1) for kind in "abc")
     first.__cause__, second.__context__ = second, first
     group = ExceptionGroup("several", [first, third])
-    forget_request(group, request)
+    forget_secrets(group, request)
     for error in (first, second, third):
         assert KEY not in repr(error)
         assert error.args[1] == 1

@@ -11,8 +11,10 @@ from typing import Any, Final
 from anyio import current_time, move_on_after, sleep_forever
 
 from ..dialects.detect import Detection
+from ..faults import StreamFault
 from ..limits import Clocks, Limits
 from ..reduce import Dialect
+from ..source import Discreet
 from .source import Bytes
 
 __all__ = ["Peeked"]
@@ -23,7 +25,7 @@ _MOST: Final = Limits().frame_bytes
 _AT_ONCE: Final = 0.05
 
 
-class Peeked(AsyncIterator[bytes]):
+class Peeked(AsyncIterator[bytes], Discreet):
     """The same bytes, the first of which may have been looked at.
 
     What happens while they are looked at (a broken transport, a refused response,
@@ -58,6 +60,11 @@ class Peeked(AsyncIterator[bytes]):
         if self._is_silent:
             await sleep_forever()
         return await anext(self._source)
+
+    def hide(self, fault: StreamFault) -> None:
+        """Take out of a fault what the source knows to be secret."""
+        if isinstance(self._source, Discreet):
+            self._source.hide(fault)
 
     async def aclose(self) -> None:
         """Close the source."""

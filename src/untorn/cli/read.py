@@ -26,7 +26,7 @@ from .reading import (
     total_option,
 )
 from .request import Asking, is_url, request_of, request_options, url_of, why
-from .source import Bytes, FileBytes, ResponseBytes
+from .source import Bytes, FileBytes, ShownBytes
 from .status import backend_option, run, status_of
 
 __all__ = ["read"]
@@ -98,7 +98,7 @@ def read(
     clocks = Clocks(idle=idle, total=total)
     if isinstance(input, httpx2.URL):
         request = request_of(input, headers, data, method)
-        source: Bytes = ResponseBytes(request, media_types(dialect), clocks=clocks)
+        source: Bytes = ShownBytes(request, media_types(dialect), clocks=clocks)
     elif headers or data is not None or method:
         raise click.UsageError("--header, --data and --method are for URLs.")
     elif dialect == AUTO and _holds_recording(input):

@@ -12,11 +12,13 @@ import httpx2
 
 from ..http import RequestSource
 from ..http.answer import Answer
-from ..http.secrets import forget_request
+from ..http.hidden import forget_secrets
+from ..http.secrets import keys_of
 from ..limits import Clocks
+from .redaction import Redaction
 from .request import Request
 
-__all__ = ["Bytes", "FileBytes", "ResponseBytes", "UnjudgedBytes"]
+__all__ = ["Bytes", "FileBytes", "ResponseBytes", "ShownBytes", "UnjudgedBytes"]
 
 _READ_BYTES: Final = 64 * 1024
 _CONNECT_SECONDS: Final = 10.0
@@ -98,6 +100,29 @@ class ResponseBytes(RequestSource):
             await self._own.aclose()
 
 
+class ShownBytes(ResponseBytes):
+    """The same, with asterisks for keys that the service repeats."""
+
+    def __init__(
+        self, request: Request, media_types: frozenset[str], *, clocks: Clocks = Clocks()
+    ) -> None:
+        super().__init__(request, media_types, clocks=clocks)
+        self._redaction = Redaction(keys_of(self._sent))
+        self._ended: Exception | None = None
+
+    async def __anext__(self) -> bytes:
+        if self._ended is not None:
+            raise self._ended
+        try:
+            return self._redaction.feed(await super().__anext__())
+        except Exception as ended:
+            rest = self._redaction.end()
+            if not rest:
+                raise
+            self._ended = ended
+            return rest
+
+
 class UnjudgedBytes(ResponseBytes):
     """The same, whatever the response is."""
 
@@ -106,7 +131,7 @@ class UnjudgedBytes(ResponseBytes):
         try:
             self._answer = self._answer or await self._ask()
         except Exception as error:
-            forget_request(error, self._request())
+            forget_secrets(error, *self._requests())
             raise
         return self._answer
 

@@ -120,6 +120,9 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
 
     def _on_task(self, task: Payload) -> Iterator[ChatEvent]:
         """Put a snapshot in the place of the task."""
+        status = mapping(task, "status")
+        if _fails(status):
+            task = {**task, "status": {"state": status["state"]}}
         self._kept.put("task", task)
         for id in self._artifacts:
             self._choice.drop(TextDelta, id)
@@ -129,7 +132,7 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
             self._grow(id, artifact)
             self._choice.part(TextDelta, id).add(_text(artifact))
         yield Snapshot(task)
-        yield from self._on_status(mapping(task, "status"))
+        yield from self._on_status(status)
 
     def _on_message(self, message: Payload) -> Iterator[ChatEvent]:
         self._kept.put("message", message)
@@ -137,8 +140,10 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
         yield from self._finish(None, "message", "complete")
 
     def _on_status_update(self, update: Payload) -> Iterator[ChatEvent]:
-        yield Other("statusUpdate", update)
-        yield from self._on_status(mapping(update, "status"))
+        status = mapping(update, "status")
+        if not _fails(status):
+            yield Other("statusUpdate", update)
+        yield from self._on_status(status)
 
     def _on_artifact_update(self, update: Payload) -> Iterator[ChatEvent]:
         yield Other("artifactUpdate", update)
@@ -166,13 +171,13 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
         state = string(status, "state")
         if not state:
             return
-        self._kept.put("status", status)
-        bare = state.upper().replace("-", "_").removeprefix(_PREFIX)
-        if bare in _COMPLETES:
-            yield from self._finish(state, state, _COMPLETES[bare])
-        elif bare in _FAILS:
+        if _fails(status):
             message = _text(mapping(status, "message"))
             raise ServiceError(message or None, type=state, raw=status)
+        self._kept.put("status", status)
+        bare = _bare(state)
+        if bare in _COMPLETES:
+            yield from self._finish(state, state, _COMPLETES[bare])
         elif bare == _CANCELED:
             self._choice.finish_reason = state
             yield from self._fold.flush()
@@ -185,6 +190,16 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
         self._choice.finish_reason, self._choice.disposition = reason, disposition
         self.complete(marker)
         yield self._fold.finish()
+
+
+def _bare(state: str) -> str:
+    """Return the name of a state without what the versions of the protocol write around it."""
+    return state.upper().replace("-", "_").removeprefix(_PREFIX)
+
+
+def _fails(status: Payload) -> bool:
+    """Say whether a status is a failure: what it says is in the fault, and in no event."""
+    return _bare(string(status, "state")) in _FAILS
 
 
 def _text(of: Payload) -> str:

@@ -26,7 +26,7 @@ from ..event import (
     TextDelta,
     UsageUpdate,
 )
-from ..faults import InvalidJson, ProtocolViolation, ServiceError
+from ..faults import InvalidJson, ProtocolViolation, ServiceError, shortened
 from ..frame import Extra, SseFrame, Stray, Tail
 from ..limits import Limits
 from ..payload import parse_json
@@ -165,15 +165,18 @@ class _Candidate:
         for part in items(mapping(candidate, "content"), "parts"):
             yield from self._on_part(part)
         yield from self._on_citations(mapping(candidate, "citationMetadata"))
-        for name, value in candidate.items():
-            if name not in _OF_CANDIDATE and self._kept.put(name, value):
-                yield Other(name, value)
         choice = self._choice
         choice.finish_reason = string(candidate, "finishReason") or choice.finish_reason
-        if reason := choice.finish_reason:
-            if reason in _FAILURES or reason.startswith("MALFORMED_"):
-                message = string(candidate, "finishMessage") or None
-                raise ServiceError(message, type=reason, raw=candidate)
+        reason = choice.finish_reason or ""
+        fails = reason in _FAILURES or reason.startswith("MALFORMED_")
+        for name, value in candidate.items():
+            is_fault = fails and name == "finishMessage"
+            if name not in _OF_CANDIDATE and not is_fault and self._kept.put(name, value):
+                yield Other(name, value)
+        if fails:
+            message = string(candidate, "finishMessage") or None
+            raise ServiceError(message, type=reason, raw=candidate)
+        if reason:
             choice.disposition = self._disposition(reason)
 
     def _disposition(self, reason: str) -> Disposition:
@@ -286,10 +289,9 @@ class _BareJson:
             return None
 
     def _no_field(self) -> ProtocolViolation:
-        shown = self._lines[0][:80]
         return ProtocolViolation(
-            f"The line {shown!r} is no field of Server-Sent Events and no JSON error; "
-            "ask the service with alt=sse, and check what stands between it and you"
+            f"The line {shortened(self._lines[0])!r} is no field of Server-Sent Events and no JSON "
+            "error; ask the service with alt=sse, and check what stands between it and you"
         )
 
 

@@ -31,7 +31,10 @@ from .typed import Payload, items, mapping, position, service_error, string
 
 __all__ = ["OpenAIAssistants"]
 
-_FAILS: Final = frozenset({"failed", "expired", "cancelled", "incomplete"})
+# Such a run is no event: what it says is in the fault.
+_FAILS: Final = frozenset(
+    f"thread.run.{status}" for status in ("failed", "expired", "cancelled", "incomplete")
+)
 _DISPOSITIONS: Final[dict[str, Disposition]] = {"completed": "complete", "requires_action": "tool"}
 
 
@@ -90,10 +93,10 @@ class _AssistantsReducer(Reducer[ChatEvent, Message]):
             )
         if event in self._handlers:
             yield from self._handlers[event](payload)
-        else:
+        elif event not in _FAILS:
             yield Other(event, payload)
         if event.startswith("thread.run.") and not event.startswith("thread.run.step."):
-            yield from self._on_run(event.removeprefix("thread.run."), payload)
+            yield from self._on_run(event, payload)
 
     def end(self, ending: Ending) -> Iterable[ChatEvent]:
         return self._fold.flush()
@@ -145,21 +148,26 @@ class _AssistantsReducer(Reducer[ChatEvent, Message]):
             yield from self._choice.settle_arguments(fold, string(function, "arguments"))
             yield from self._choice.finish_call(fold)
 
-    def _on_run(self, status: str, run: Payload) -> Iterator[ChatEvent]:
-        self._kept.put("run", run)
+    def _on_run(self, event: str, run: Payload) -> Iterator[ChatEvent]:
         if usage := mapping(run, "usage"):
             self._fold.usage = usage
             yield UsageUpdate(usage)
-        if status in _FAILS:
-            error = mapping(run, "last_error") or mapping(run, "incomplete_details")
-            raise ServiceError(
-                string(error, "message") or string(error, "reason") or None,
-                type=string(error, "code") or status,
-                raw=run,
-            )
+        status = event.removeprefix("thread.run.")
+        if event in _FAILS:
+            raise _failure(status, run)
+        self._kept.put("run", run)
         if status in _DISPOSITIONS:
             self._choice.finish_reason = status
             self._choice.disposition = _DISPOSITIONS[status]
+
+
+def _failure(status: str, run: Payload) -> ServiceError:
+    error = mapping(run, "last_error") or mapping(run, "incomplete_details")
+    return ServiceError(
+        string(error, "message") or string(error, "reason") or None,
+        type=string(error, "code") or status,
+        raw=run,
+    )
 
 
 def _error(data: str) -> ServiceError:

@@ -312,6 +312,7 @@ class _ResponsesReducer(TypedReducer):
         status = string(response, "status") or kind.removeprefix("response.")
         error = response.get("error")
         if error is not None or "failed" in (status, kind.removeprefix("response.")):
+            self._response.pop("error", None)  # it is in the fault
             raise service_error(error, payload)
         if status == "cancelled":
             yield from self.fold.flush()

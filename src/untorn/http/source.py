@@ -14,9 +14,10 @@ from anyio import TypedAttributeProvider, TypedAttributeSet, current_time, typed
 
 from ..faults import StreamFault
 from ..limits import Clocks
+from ..source import Discreet
 from .answer import Answer, as_answer, leave
+from .hidden import forget_secrets
 from .media_types import as_media_types
-from .secrets import forget_request
 from .unexpected import judge
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class HttpAttribute(TypedAttributeSet):
     """The response itself, as the client has it."""
 
 
-class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider):
+class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
     """Judges an answer, and then hands on its body."""
 
     def __init__(self, media_types: Iterable[str], clocks: Clocks) -> None:
@@ -73,8 +74,12 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider):
         except (StopAsyncIteration, StreamFault):
             raise
         except Exception as error:
-            forget_request(error, self._request())
+            forget_secrets(error, *self._requests())
             raise
+
+    def hide(self, fault: StreamFault) -> None:
+        """Take out of a fault what the request keeps secret; a service repeats what it was sent."""
+        forget_secrets(fault, *self._requests())
 
     async def aclose(self) -> None:
         """Close the response; its connection too, unless the body was read to its end."""
@@ -90,8 +95,9 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider):
         await judge(self._answer, self._accepted, self._until - current_time())
         return self._answer.body()
 
-    def _request(self) -> Any:
-        return self._answer and self._answer.request
+    def _requests(self) -> list[Any]:
+        """Return what was sent: behind a redirect, it is not what was asked for."""
+        return [self._answer.request] if self._answer is not None else []
 
 
 class ResponseSource(_JudgedSource):
@@ -158,8 +164,8 @@ class RequestSource(_JudgedSource):
     async def _ask(self) -> Answer:
         return as_answer(await self._client.send(self._sent, stream=True, **self._options))
 
-    def _request(self) -> Any:
-        return self._sent
+    def _requests(self) -> list[Any]:
+        return [self._sent, *super()._requests()]
 
 
 def _until_the_first_byte(clocks: Clocks) -> float:

@@ -16,9 +16,9 @@ from anyio import move_on_after
 from ..faults import UnexpectedResponse
 from .answer import Answer, Headers, leave
 from .content_coding import package_for
+from .hidden import hide_begun, hide_secrets
 from .media_types import accepts, media_type
 from .said import printable, said
-from .secrets import hide_begun, hide_secrets
 
 __all__ = ["judge"]
 
