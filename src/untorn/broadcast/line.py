@@ -14,7 +14,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from anyio import CancelScope, ClosedResourceError, EndOfStream
 
@@ -219,6 +219,8 @@ class Place(Generic[E, V]):
 def _call_soon() -> Callable[..., object]:
     """Return what calls a function in this loop, from whatever thread."""
     if in_trio():
-        token: Any = sys.modules["trio"].lowlevel.current_trio_token()
-        return token.run_sync_soon  # type: ignore[no-any-return]
+        soon: Callable[..., object] = (
+            sys.modules["trio"].lowlevel.current_trio_token().run_sync_soon
+        )
+        return soon
     return asyncio.get_running_loop().call_soon_threadsafe

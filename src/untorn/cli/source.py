@@ -46,7 +46,7 @@ class FileBytes(AsyncIterator[bytes]):
         # What cannot be waited for (a regular file) never keeps us waiting.
         with suppress(OSError):
             await anyio.wait_readable(self._file.fileno())
-        chunk = self._file.read1(_READ_BYTES)  # type: ignore[attr-defined]
+        chunk = self._file.read1(_READ_BYTES)  # type: ignore[attr-defined]  # buffered
         if not chunk:
             raise StopAsyncIteration
         return bytes(chunk)

@@ -115,6 +115,7 @@ class _SseReducer(Reducer[ServerSentEvent, SseState]):
         if self._completes or not frames:
             return None
         try:
+            # A frame is as long as an event has fields.
             events = [ServerSentEvent(*frame) for frame in frames]  # type: ignore[misc]
         except TypeError:  # some move the cursor in between, and are no tuples
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from anyio import TASK_STATUS_IGNORED, CancelScope, get_cancelled_exc_class
@@ -61,7 +61,7 @@ def _log_late(error: Exception) -> None:
 
 
 async def _start(
-    task_group: Any, run: Callable[..., Awaitable[None]], done: Callable[[], None]
+    task_group: Any, run: Callable[..., Coroutine[Any, Any, None]], done: Callable[[], None]
 ) -> None:
     if hasattr(task_group, "start_soon"):
         await task_group.start(run)
@@ -70,7 +70,7 @@ async def _start(
     try:
         started = task_group.create_task(task)
     except RuntimeError:
-        task.close()  # type: ignore[attr-defined]
+        task.close()
         raise
     # A task that is cancelled before it has begun says nothing itself.
     started.add_done_callback(lambda _: done())

@@ -75,4 +75,5 @@ def function_at(place: str) -> Callable[..., Any]:
         found = getattr(found, name, None)
     if not callable(found):
         raise NotThereError(f"The module {module_name!r} has no function {path!r}.")
-    return found  # type: ignore[no-any-return]
+    function: Callable[..., Any] = found
+    return function

@@ -76,13 +76,13 @@ def _messages_frames() -> Iterator[bytes]:
     """Yield an answer of Anthropic's Messages."""
     usage = {"input_tokens": 9, "output_tokens": 1}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
-    ends = {"stop_reason": None, "stop_sequence": None}
+    ends: dict[str, str | None] = {"stop_reason": None, "stop_sequence": None}
     yield _typed("message_start", message={**message, **ends, "usage": usage})
     yield _typed("content_block_start", index=0, content_block={"type": "text", "text": ""})
     for text in ("It is sunny in ", "北京", " today."):
         yield _typed("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
     yield _typed("content_block_stop", index=0)
-    ends["stop_reason"] = "end_turn"  # type: ignore[assignment]
+    ends["stop_reason"] = "end_turn"
     yield _typed("message_delta", delta=ends, usage={"output_tokens": 7})
     yield _typed("message_stop")
 
