@@ -170,8 +170,7 @@ class Flow(Generic[E, V]):
             partial = reduction.reducer.value
         position = Position(self._stages.decoder.offset, reduction.frames, reduction.events)
         error = StageError("A stage", bug, offset=position.bytes)
-        with suppress(Exception):  # to hide may be the bug, too
-            self._source.hide(error)
+        self._source.hide(error)
         return Failed(error, partial, position)
 
     def _finish(self) -> None:
@@ -210,11 +209,15 @@ class Flow(Generic[E, V]):
             if _was_asked(self._reading):
                 raise
             # Some future that the source awaited was cancelled; nobody cancelled us.
-            return Cut(Cause.TRANSPORT, cancelled, offset=self._stages.decoder.offset)
+            return self._broken(cancelled)
         except BaseException as error:
-            return Cut(Cause.TRANSPORT, error, offset=self._stages.decoder.offset)
+            return self._broken(error)
         finally:
             self.clock.stop()
+
+    def _broken(self, error: BaseException) -> Cut:
+        self._source.hide(error)
+        return Cut(Cause.TRANSPORT, error, offset=self._stages.decoder.offset)
 
     async def _read_on(self) -> None:
         """Read and decode as long as somebody asks for more."""
@@ -276,6 +279,7 @@ class Flow(Generic[E, V]):
             except BaseException as error:
                 if isinstance(error, get_cancelled_exc_class()) and _was_asked(scope):
                     raise
+                self._source.hide(error)
                 self.close_error = error
         if scope.cancelled_caught:
             self.close_error = TimeoutError(f"Closing the source took over {CLOSE_SECONDS} s")

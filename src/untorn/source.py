@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable
+from contextlib import suppress
 from typing import Any, Final
 
 from anyio import EndOfStream
 from anyio.abc import ByteReceiveStream, ObjectReceiveStream
 
-from .faults import StreamFault
+from .hidden import forget_secrets
 
 __all__ = ["Discreet", "Source", "as_source"]
 
@@ -28,8 +29,8 @@ class Discreet(ABC):
     """Bytes that were asked for with a secret, which whoever sends them may repeat."""
 
     @abstractmethod
-    def hide(self, fault: StreamFault) -> None:
-        """Take the secret out of a fault; each is shown here before it is in an outcome."""
+    def hide(self, error: BaseException) -> None:
+        """Take the secret out of an error; each is shown here before it is in an outcome."""
 
 
 class Source(ABC):
@@ -46,10 +47,10 @@ class Source(ABC):
         from the other would cost a coroutine per read.
         """
 
-    def hide(self, fault: StreamFault) -> None:
-        """Take out of a fault what only the original knows to be secret."""
+    def hide(self, error: BaseException) -> None:
+        """Take out of an error what only the original knows to be secret."""
         if isinstance(self.original, Discreet):
-            self.original.hide(fault)
+            self.original.hide(error)
 
     async def aclose(self) -> None:
         """Close whatever can be closed."""
@@ -154,6 +155,11 @@ class _Response(_Iterable):
     Closing the iterator alone leaves httpx's connection open, so the response is
     closed as well.
     """
+
+    def hide(self, error: BaseException) -> None:
+        """Take out of an error what is secret of the request, if the response knows it."""
+        with suppress(RuntimeError):
+            forget_secrets(error, getattr(self.original, "request", None))
 
     def _iterate(self) -> AsyncIterator[Any]:
         iterator: AsyncIterator[Any] = self.original.aiter_bytes()

@@ -14,15 +14,24 @@ import httpx2
 import pytest
 from served import Answer, Peer, everything_said, served
 
-from untorn import Failed, InvalidJson, Limits, ServiceError, StageError, StreamFault, open_stream
+from untorn import (
+    Failed,
+    Interrupted,
+    InvalidJson,
+    Limits,
+    ServiceError,
+    StageError,
+    StreamFault,
+    open_stream,
+)
 from untorn.cli.dialects import DIALECTS
 from untorn.dialects import JsonSse, Sse, StrictSse
 from untorn.frame import SseFrame
+from untorn.hidden import forget_secrets, hide_secrets
 from untorn.http import RequestSource, connect, open_response, stream
-from untorn.http.hidden import forget_secrets, hide_secrets
 from untorn.http.media_types import media_types_of
-from untorn.http.secrets import keys_of, secrets_of
 from untorn.reduce import Dialect, Reducer
+from untorn.secrets import keys_of, secrets_of
 
 pytestmark = pytest.mark.anyio
 
@@ -172,7 +181,21 @@ async def by_source(url: str, dialect: Dialect[Any, Any], library: ModuleType) -
 
 
 on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio-real"], indirect=True)
-every_way = pytest.mark.parametrize("way", [by_stream, by_response, by_source, by_connect])
+
+
+async def by_response_as_it_is(url: str, dialect: Dialect[Any, Any], library: ModuleType) -> Read:
+    async with (
+        library.AsyncClient(headers=HEADERS) as client,
+        client.stream("GET", url) as response,
+        open_stream(response, dialect) as events,
+    ):
+        seen = [event async for event in events.events()]
+    return seen, events.outcome
+
+
+every_way = pytest.mark.parametrize(
+    "way", [by_stream, by_response, by_response_as_it_is, by_source, by_connect]
+)
 
 
 async def outcome_of(
@@ -396,6 +419,56 @@ async def test_it_is_hidden_behind_a_redirect(library: ModuleType) -> None:
         assert b"authorization" not in there.requests[0].lower()
     assert isinstance(events.outcome, Failed)
     assert_hidden(events.outcome)
+
+
+async def test_error_of_a_hook_forgets_the_request(library: ModuleType) -> None:
+    """A hook raises for a status: its error has the response, and that the request."""
+
+    async def refuse(peer: Peer) -> None:
+        await peer.head("401 No")
+        await peer.last()
+
+    async def hook(response: Any) -> None:
+        response.raise_for_status()
+
+    async with (
+        served(refuse) as server,
+        library.AsyncClient(event_hooks={"response": [hook]}) as client,
+        stream(client, "GET", server.url, dialect=Sse(), headers=HEADERS) as events,
+    ):
+        async for _ in events.events():
+            pass
+    outcome = events.outcome
+    assert isinstance(outcome, Interrupted)
+    assert isinstance(outcome.error, library.HTTPStatusError)
+    assert outcome.error.response.status_code == 401
+    assert KEY not in everything_said(outcome)
+
+
+async def test_broken_transport_of_a_response_as_it_is(library: ModuleType) -> None:
+    """The client's error carries the request along, which would be pickled with it."""
+
+    async def break_off(peer: Peer) -> None:
+        await peer.head()
+        await peer.chunks(event("a"))
+        await peer.close()
+
+    async with served(break_off) as server:
+        seen, outcome = await by_response_as_it_is(server.url, Sse(), library)
+    assert len(seen) == 1
+    assert isinstance(outcome, Interrupted)
+    assert isinstance(outcome.error, library.RemoteProtocolError)
+    assert KEY not in everything_said(outcome)
+
+
+async def test_response_that_knows_no_request(library: ModuleType) -> None:
+    """It was made and not received: nothing is secret of it."""
+    response = library.Response(200, content=ERRORS["openai-chat"][0])
+    async with open_stream(response, DIALECTS["openai-chat"].dialect()) as events:
+        async for _ in events.events():
+            pass
+    assert isinstance(events.outcome, Failed)
+    assert SAID in str(events.outcome.error)
 
 
 # --- alone

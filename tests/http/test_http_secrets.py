@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from served import DIALECT, Peer, everything_said, read, served, sse, unexpected
 
+from untorn.hidden import forget_secrets, hide_secrets
 from untorn.http import HttpAttribute, RequestSource, open_response, stream
-from untorn.http.hidden import forget_secrets, hide_secrets
-from untorn.http.secrets import SECRETS
+from untorn.secrets import SECRETS
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,6 @@ from typing import Any, Final
 from anyio import current_time, move_on_after, sleep_forever
 
 from ..dialects.detect import Detection
-from ..faults import StreamFault
 from ..limits import Clocks, Limits
 from ..reduce import Dialect
 from ..source import Discreet
@@ -61,10 +60,10 @@ class Peeked(AsyncIterator[bytes], Discreet):
             await sleep_forever()
         return await anext(self._source)
 
-    def hide(self, fault: StreamFault) -> None:
-        """Take out of a fault what the source knows to be secret."""
+    def hide(self, error: BaseException) -> None:
+        """Take out of an error what the source knows to be secret."""
         if isinstance(self._source, Discreet):
-            self._source.hide(fault)
+            self._source.hide(error)
 
     async def aclose(self) -> None:
         """Close the source."""

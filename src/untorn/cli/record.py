@@ -16,8 +16,8 @@ import httpx2
 from anyio import current_time, move_on_after
 from rich.progress import Progress, TextColumn
 
-from ..http.secrets import secrets_of
 from ..outcome import Outcome
+from ..secrets import secrets_of
 from ..testing.recorder import Recorder, open_recording
 from .dialects import media_types
 from .output import Notes, console_on

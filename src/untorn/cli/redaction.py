@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ..http.secrets import SHORTEST
+from ..secrets import SHORTEST
 
 __all__ = ["Redaction"]
 

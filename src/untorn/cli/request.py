@@ -13,7 +13,7 @@ from urllib.parse import quote
 import click
 import httpx2
 
-from ..http.secrets import SECRETS
+from ..secrets import SECRETS
 
 __all__ = ["Asking", "Request", "is_url", "request_of", "request_options", "url_of", "why"]
 

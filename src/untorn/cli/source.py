@@ -12,9 +12,8 @@ import httpx2
 
 from ..http import RequestSource
 from ..http.answer import Answer
-from ..http.hidden import forget_secrets
-from ..http.secrets import keys_of
 from ..limits import Clocks
+from ..secrets import keys_of
 from .redaction import Redaction
 from .request import Request
 
@@ -131,7 +130,7 @@ class UnjudgedBytes(ResponseBytes):
         try:
             self._answer = self._answer or await self._ask()
         except Exception as error:
-            forget_secrets(error, *self._requests())
+            self.hide(error)
             raise
         return self._answer
 

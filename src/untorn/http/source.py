@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 from anyio import TypedAttributeProvider, TypedAttributeSet, current_time, typed_attribute
 
 from ..faults import StreamFault
+from ..hidden import forget_secrets
 from ..limits import Clocks
 from ..source import Discreet
 from .answer import Answer, as_answer, leave
-from .hidden import forget_secrets
 from .media_types import as_media_types
 from .unexpected import judge
 
@@ -74,12 +74,12 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
         except (StopAsyncIteration, StreamFault):
             raise
         except Exception as error:
-            forget_secrets(error, *self._requests())
+            self.hide(error)
             raise
 
-    def hide(self, fault: StreamFault) -> None:
-        """Take out of a fault what the request keeps secret; a service repeats what it was sent."""
-        forget_secrets(fault, *self._requests())
+    def hide(self, error: BaseException) -> None:
+        """Take out of an error what the request keeps secret, as services repeat it."""
+        forget_secrets(error, *self._requests())
 
     async def aclose(self) -> None:
         """Close the response; its connection too, unless the body was read to its end."""

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from anyio import move_on_after
 
 from ..faults import UnexpectedResponse
+from ..hidden import hide_begun, hide_secrets
 from .answer import Answer, Headers, leave
 from .content_coding import package_for
-from .hidden import hide_begun, hide_secrets
 from .media_types import accepts, media_type
 from .said import printable, said
 

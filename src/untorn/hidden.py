@@ -40,11 +40,12 @@ def forget_secrets(error: BaseException | None, *requests: Any) -> None:
     found = {secret for request in requests for secret in secrets_of(request)}
     secrets = sorted(found, key=len, reverse=True)
     for each in _chain(error):
-        if isinstance(getattr(type(each), "request", None), property):
-            each.request = None  # type: ignore[attr-defined]  # clients' errors carry it along
+        for carrier in [each, getattr(each, "response", None)]:  # of clients' errors
+            if isinstance(getattr(type(carrier), "request", None), property):
+                setattr(carrier, "request", None)  # noqa: B010 - of a type nobody imports here
         each.args = tuple(_hidden(list(each.args), secrets))
         for name in _attributes(each) if secrets else ():
-            with suppress(AttributeError, TypeError):  # not every one can be set
+            with suppress(Exception):  # not every one can be read, or set
                 setattr(each, name, _hidden(getattr(each, name), secrets))
 
 
@@ -123,6 +124,9 @@ def _leaf(value: Any, secrets: list[str]) -> Any:
     if isinstance(value, bytes):
         text = value.decode("utf-8", "surrogateescape")
         return _sentence(text, secrets).encode("utf-8", "surrogateescape")
-    shown = value if isinstance(value, str) else repr(value)
+    try:
+        shown = value if isinstance(value, str) else repr(value)
+    except Exception:  # then nobody will see it
+        return value
     hidden = _sentence(shown, secrets)
     return value if hidden == shown else hidden
