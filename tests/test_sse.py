@@ -31,7 +31,8 @@ from wires import (
 
 from untorn import Boundary, LimitExceeded
 from untorn.frame import Text
-from untorn.sse import BATCH, SseFramer
+from untorn.sse import SseFramer
+from untorn.sse_walk import BATCH, SseWalk
 from untorn.stage import Done
 
 MUCH = 1 << 20
@@ -45,8 +46,8 @@ repeated = st.builds(
 long_wires = st.lists(repeated | large, max_size=5).map(b"".join)
 
 
-def framer(limit: int = MUCH, asks: Any = ()) -> SseFramer:
-    return SseFramer(limit, [EXTRAS[kind] for kind in asks])
+def framer(limit: int = MUCH, asks: Any = (), kind: type[SseWalk] = SseFramer) -> SseWalk:
+    return kind(limit, [EXTRAS[kind] for kind in asks])
 
 
 def frames_of(wire: bytes, asks: Any = ()) -> list[Any]:
@@ -66,9 +67,16 @@ def expect(wire: bytes, limit: int, asks: Any) -> Framed:
 
 
 def check(wire: bytes, chunks: list[bytes], limit: int = MUCH, asks: Any = frozenset()) -> None:
-    """Compare a framer with the transcription: items, spans, fault, tear and counts."""
+    """Compare both framers with the transcription: items, spans, fault, tear and counts."""
+    for kind in (SseWalk, SseFramer):
+        check_kind(kind, wire, chunks, limit, asks)
+
+
+def check_kind(
+    kind: type[SseWalk], wire: bytes, chunks: list[bytes], limit: int, asks: Any
+) -> None:
     expected = expect(wire, limit, asks)
-    stage = framer(limit, asks)
+    stage = framer(limit, asks, kind)
     run = frame(stage, chunks)
     fault = run.fault.offset if run.fault else None
     tail = [(expected.tail, (expected.begin, len(wire)))]
@@ -125,7 +133,7 @@ def test_a_limit_trips_in_the_midst_of_a_character() -> None:
 @settings(max_examples=25)
 @given(st.data(), long_wires, kinds, st.sampled_from([40, 500, MUCH]))
 def test_the_shortcut_agrees_with_the_walk(data: Any, wire: bytes, asks: Any, limit: int) -> None:
-    """Hundreds of blocks in one piece, in pieces, and walked: the same, never more than a batch."""
+    """Hundreds of blocks in one piece and in pieces: the same, and never more than a batch."""
     check(wire, [wire], limit, asks)
     check(wire, data.draw(cuttings(wire)), limit, asks)
 

@@ -21,7 +21,8 @@ from ..limits import Limits
 from ..outcome import Boundary
 from ..payload import parse_json
 from ..reduce import Dialect, Framer, Reducer
-from ..sse import BATCH, SseFramer
+from ..sse import SseFramer
+from ..sse_walk import BATCH
 from ..stage import Cut, Ending
 
 __all__ = ["StrictSse"]
