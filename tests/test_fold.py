@@ -1,6 +1,7 @@
 """`parse`: lazy, final, and honest about who raised what."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -122,6 +123,65 @@ def test_a_loop_goes_on_where_another_stopped() -> None:
             for event in run:
                 assert event.data == events.pop()
         assert not events
+
+
+def test_quiet_loops_go_on_where_another_stopped() -> None:
+    """The events that one has left are the next one's."""
+    run = parse([A * 3], Sse())
+    assert data_of(islice(run.events(), 1)) == ["a"]
+    for event in run.events():
+        assert event.data == "a"
+        break
+    assert data_of(run.events()) == ["a"]
+    assert isinstance(run.outcome, Interrupted) and run.outcome.cause is Cause.EOF
+
+
+def closed_iterator(run: Any) -> None:
+    iterator = iter(run)
+    next(iterator)
+    iterator.close()
+
+
+def dropped_generator(run: Any) -> None:
+    def through() -> Iterator[Any]:
+        yield from run
+
+    generator = through()
+    next(generator)
+    generator.close()
+
+
+@pytest.mark.parametrize("leave", [closed_iterator, dropped_generator])
+@pytest.mark.parametrize("chunks", [[A * 3], [A, A, A]])
+def test_a_closed_parse_is_abandoned(leave: Any, chunks: list[bytes]) -> None:
+    """It never ends quietly: asking on raises, and what was not handed out is not counted."""
+    run = parse(chunks, Sse())
+    leave(run)
+    for _ in range(2):
+        with pytest.raises(StreamInterrupted, match="The consumer left"):
+            next(iter(run))
+    assert isinstance(run.outcome, Interrupted) and run.outcome.cause is Cause.ABANDONED
+    assert run.outcome.position.events == 1
+    assert list(run.events()) == []
+
+
+def test_a_parse_that_is_closed_before_it_began_is_abandoned() -> None:
+    """Nothing was handed out, so to ask again is safe."""
+    run = parse([A], Sse())
+    iter(run).close()  # type: ignore[attr-defined]
+    with pytest.raises(StreamInterrupted):
+        list(run)
+    assert run.outcome is not None and run.outcome.retry_safe
+
+
+def test_closing_behind_the_completing_event_changes_nothing() -> None:
+    """The stream is complete with it."""
+    run = parse([A + DONE], DIALECT)
+    events = iter(run)
+    assert data_of([next(events), next(events)]) == ["a", "[DONE]"]
+    events.close()  # type: ignore[attr-defined]
+    assert isinstance(run.outcome, Completed)
+    assert list(run) == []
 
 
 def test_a_completed_stream_ends_again_and_again() -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -34,7 +34,7 @@ from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from .clock import Clock, now_function
 from .faults import StageError, StreamFault
-from .fold import Stages, as_bytes, end_stage
+from .fold import Stages, as_bytes, end_stage, sliced
 from .frame import Frames
 from .interrupt import CLOSE_SECONDS, Interruptible, interruptible
 from .limits import Clocks
@@ -234,7 +234,7 @@ class Flow(Generic[E, V]):
                 self.clock.first_byte(self._clocks.idle)
             else:
                 self.clock.rearm(Cause.IDLE_TIMEOUT)
-            for part in (chunk,) if len(chunk) <= most else _sliced(chunk, most):
+            for part in (chunk,) if len(chunk) <= most else sliced(chunk, most):
                 if texts.closed:  # in the meantime the stream has ended
                     return
                 credit.left -= len(part)
@@ -383,10 +383,6 @@ class Flow(Generic[E, V]):
 def _event() -> asyncio.Event:
     event: asyncio.Event = sys.modules["trio"].Event() if in_trio() else asyncio.Event()
     return event
-
-
-def _sliced(chunk: bytes, size: int) -> Iterator[bytes]:
-    return (chunk[start : start + size] for start in range(0, len(chunk), size))
 
 
 def _was_asked(*scopes: CancelScope | Interruptible) -> bool:

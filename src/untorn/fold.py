@@ -6,8 +6,11 @@ stages as tasks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
+from inspect import GEN_CLOSED, getgeneratorstate
+from itertools import islice
+from operator import length_hint
 from typing import Any, Generic, TypeVar
 
 from .faults import StageError, StreamFault
@@ -27,7 +30,18 @@ from .outcome import (
 from .reduce import Decoder, Dialect, Framer, Hide, Reduction
 from .stage import Cut, Ending
 
-__all__ = ["Parse", "Stages", "Statistics", "as_bytes", "parse", "raise_for"]
+__all__ = [
+    "Parse",
+    "Stages",
+    "Statistics",
+    "as_bytes",
+    "check_dialect",
+    "check_limits",
+    "end_stage",
+    "parse",
+    "raise_for",
+    "sliced",
+]
 
 E = TypeVar("E")
 V = TypeVar("V")
@@ -72,8 +86,6 @@ class Stages(Generic[E, V]):
         self, dialect: Dialect[E, V], limits: Limits | None, hide: Hide | None = None
     ) -> None:
         self.limits = dialect.limits if limits is None else limits
-        if not isinstance(self.limits, Limits):
-            raise TypeError(f"Not limits: {limits!r}; write limits=Limits(frame_bytes=...)")
         self.decoder: Decoder = dialect.decoder(self.limits)
         self.framer: Framer = dialect.framer(self.limits)
         self.reduction = Reduction(dialect.reducer(self.limits), dialect.asks, hide)
@@ -149,12 +161,21 @@ def parse(
 ) -> Parse[E, V]:
     """Read a stream from an iterable of chunks, without I/O.
 
-    Iterate the result for the events. A chunk is taken only when it is needed.
-    Where the iterable ends is the end of the transport; an exception it raises is
-    a broken one. As with `open_stream`, a stream that does not complete raises
-    `StreamInterrupted` or `StreamFailed` behind its last event.
+    Iterate the result for the events. As with `open_stream`, a stream that does not
+    complete raises `StreamInterrupted` or `StreamFailed` behind its last event.
+
+    chunks
+        The bytes; one is taken only when it is needed. Where the iterable ends is the end
+        of the transport, and an exception that it raises is a broken one.
+    dialect
+        What the bytes mean; see `untorn.dialects`.
+    limits
+        Bounds on memory; `None`: the dialect's own.
+
+    Raises `TypeError` for arguments of a wrong type.
     """
     check_dialect(dialect)
+    check_limits(limits)
     if isinstance(chunks, (bytes, bytearray, memoryview, str)):
         raise TypeError(
             f"parse() takes an iterable of chunks, not {type(chunks).__name__}; "
@@ -175,10 +196,18 @@ def check_dialect(dialect: object) -> None:
         )
 
 
+def check_limits(limits: object) -> None:
+    """Raise `TypeError` for what are no limits; `None` stands for those of the dialect."""
+    if limits is not None and not isinstance(limits, Limits):
+        raise TypeError(f"Not limits: {limits!r}; write limits=Limits(frame_bytes=...)")
+
+
 class Parse(Generic[E, V]):
     """An iterator of events; see `parse`.
 
-    A loop goes on where another stopped. Behind the end, each gives the same answer.
+    A loop goes on where another stopped. Behind the end, each gives the same answer. One
+    that is closed (by `close()` of its iterator, or with a generator that yields from it)
+    is `Interrupted` with the cause `ABANDONED`.
     """
 
     def __init__(
@@ -187,7 +216,6 @@ class Parse(Generic[E, V]):
         self._stages = Stages(dialect, limits)
         self._outcome: Outcome[V] | None = None
         self._events = self._run(iter(chunks))
-        self._ended = False
 
     @property
     def outcome(self) -> Outcome[V] | None:
@@ -210,42 +238,66 @@ class Parse(Generic[E, V]):
     def __next__(self) -> E:
         if not self._ended:
             return next(self._events)
-        assert self._outcome is not None
+        if self._outcome is None:  # closed before it had begun
+            self._outcome = self._stages.interrupted(Cause.ABANDONED)
         raise_for(self._outcome)
         raise StopIteration
 
     def events(self) -> Iterator[E]:
-        """Return the same events, but end quietly whatever happened."""
-        try:
-            yield from self
-        except (StreamFailed, StreamInterrupted):
-            return
+        """Return the same events, but end quietly whatever happened.
 
-    def _run(self, chunks: Iterator[Any]) -> Iterator[E]:
+        For callers who look at `outcome` afterwards.
+        """
+        return _QuietParse(self)
+
+    @property
+    def _ended(self) -> bool:
+        return getgeneratorstate(self._events) == GEN_CLOSED
+
+    def _run(self, chunks: Iterator[Any]) -> Generator[E]:
         """Run the stages one inside the other; nobody asks for more behind an outcome."""
         stages, ending = self._stages, _Ending()
         batches = _frames(stages.framer, _texts(stages, chunks, ending), ending)
         feed, items, completing = stages.reduction.feed, list[E](), False
         outcome: Outcome[V] | None = None
-        while outcome is None:
-            yield from items
-            try:
-                frames = next(batches, None)
-                if frames is not None:
-                    items, _, outcome, completing = feed(frames)
-                else:
-                    items, _, outcome, completing = stages.reduction.end(ending.value)
-            except BaseException as error:  # KeyboardInterrupt and the like: never a quiet end
-                self._outcome, self._ended = stages.interrupted(Cause.CANCELLED, error), True
-                raise
-        if completing:
-            yield from items[:-1]
-            self._outcome = outcome
-            yield items[-1]
-        else:
-            yield from items
-        self._outcome, self._ended = outcome, True
+        queue = iter(items)
+        try:
+            while outcome is None:
+                yield from queue
+                try:
+                    frames = next(batches, None)
+                    if frames is not None:
+                        items, _, outcome, completing = feed(frames)
+                    else:
+                        items, _, outcome, completing = stages.reduction.end(ending.value)
+                except BaseException as error:  # KeyboardInterrupt and the like
+                    self._outcome = stages.interrupted(Cause.CANCELLED, error)
+                    raise
+                queue = iter(items)
+            if completing:
+                yield from islice(queue, len(items) - 1)
+                self._outcome = outcome
+            yield from queue
+        except GeneratorExit:
+            if self._outcome is None:
+                handed_out = stages.reduction.events - length_hint(queue)
+                self._outcome = stages.interrupted(Cause.ABANDONED, events=handed_out)
+            raise
+        self._outcome = outcome
         raise_for(outcome)
+
+
+class _QuietParse(Iterator[E]):
+    """The events of a stream, which end quietly whatever happened."""
+
+    def __init__(self, events: Iterator[E]) -> None:
+        self._events = events
+
+    def __next__(self) -> E:
+        try:
+            return next(self._events)
+        except (StreamFailed, StreamInterrupted):
+            raise StopIteration from None
 
 
 class _Ending:
@@ -261,7 +313,7 @@ def _texts(stages: Stages[Any, Any], chunks: Iterator[Any], ending: _Ending) -> 
     try:
         for chunk in chunks:
             data = as_bytes(chunk)
-            for read in (data,) if len(data) <= most else _sliced(data, most):
+            for read in (data,) if len(data) <= most else sliced(data, most):
                 if read:
                     decoding = True
                     yield from feed(read)
@@ -295,5 +347,6 @@ def _frames(framer: Framer, texts: Iterator[Any], ending: _Ending) -> Iterator[F
     yield from last
 
 
-def _sliced(data: bytes, size: int) -> Iterator[bytes]:
+def sliced(data: bytes, size: int) -> Iterator[bytes]:
+    """Return pieces of `size` bytes at most."""
     return (data[start : start + size] for start in range(0, len(data), size))
