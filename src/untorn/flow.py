@@ -44,7 +44,7 @@ from .reduce import Events
 from .source import Source
 from .stage import Cut, Ending
 
-__all__ = ["Flow"]
+__all__ = ["Flow", "close_in_time"]
 
 E = TypeVar("E")
 V = TypeVar("V")
@@ -81,7 +81,17 @@ class Flow(Generic[E, V]):
         """The outcome that travels behind the last event."""
 
     async def start(self, task_group: Any) -> None:
-        """Start the runner, in a task of its own or in the caller's group."""
+        """Start the runner, in a task of its own or in the caller's group.
+
+        Where it cannot be started the source is closed: it was handed over.
+        """
+        try:
+            await self._start(task_group)
+        except BaseException:
+            await self._close()
+            raise
+
+    async def _start(self, task_group: Any) -> None:
         if task_group is not None and hasattr(task_group, "start_soon"):
             # Not `start_soon`: of a task that is cancelled before it begins nobody would hear.
             await task_group.start(self._run)
@@ -273,16 +283,8 @@ class Flow(Generic[E, V]):
         if not self._to_close:
             return
         self._to_close = False
-        with CancelScope(shield=True, deadline=self.clock.now() + CLOSE_SECONDS) as scope:
-            try:
-                await self._source.aclose()
-            except BaseException as error:
-                if isinstance(error, get_cancelled_exc_class()) and _was_asked(scope):
-                    raise
-                self._source.hide(error)
-                self.close_error = error
-        if scope.cancelled_caught:
-            self.close_error = TimeoutError(f"Closing the source took over {CLOSE_SECONDS} s")
+        deadline = self.clock.now() + CLOSE_SECONDS
+        self.close_error = await close_in_time(self._source, deadline)
 
     # --- frame
 
@@ -378,6 +380,22 @@ class Flow(Generic[E, V]):
         self._frames.close()
         self._texts.close()
         self.credit.stop()
+
+
+async def close_in_time(source: Source, deadline: float) -> BaseException | None:
+    """Close a source, shielded and until a deadline; return what that raised, if anything."""
+    raised: BaseException | None = None
+    with CancelScope(shield=True, deadline=deadline) as scope:
+        try:
+            await source.aclose()
+        except BaseException as error:
+            if isinstance(error, get_cancelled_exc_class()) and _was_asked(scope):
+                raise
+            source.hide(error)
+            raised = error
+    if scope.cancelled_caught:
+        return TimeoutError(f"Closing the source took over {CLOSE_SECONDS} s")
+    return raised
 
 
 def _event() -> asyncio.Event:

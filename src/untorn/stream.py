@@ -19,13 +19,15 @@ from anyio import (
     ClosedResourceError,
     EndOfStream,
     TypedAttributeProvider,
+    current_time,
     get_cancelled_exc_class,
 )
 from anyio.abc import ObjectReceiveStream
 from anyio.lowlevel import checkpoint
 
-from .flow import Flow
-from .fold import Stages, Statistics, check_dialect, raise_for
+from .flow import Flow, close_in_time
+from .fold import Stages, Statistics, check_dialect, check_limits, raise_for
+from .interrupt import CLOSE_SECONDS
 from .limits import Clocks, Limits
 from .outcome import Cause, Interrupted, Outcome, StreamError
 from .reduce import Dialect
@@ -84,6 +86,7 @@ def open_stream(
         want your tree of tasks to show them. It must outlive the stream.
     """
     check_dialect(dialect)
+    check_limits(limits)
     if not isinstance(clocks, Clocks):
         raise TypeError(f"Not clocks: {clocks!r}; write clocks=Clocks(idle=...)")
     kinds = ("create_task", "start_soon")
@@ -145,11 +148,16 @@ class OpenStream(Generic[E, V]):
         if self._entered:
             raise RuntimeError("This stream was opened before; call open_stream() once for each")
         self._entered = True
-        await checkpoint()
-        stages = Stages(self._dialect, self._limits, self._source.hide)
+        try:
+            await checkpoint()
+            stages = Stages(self._dialect, self._limits, self._source.hide)
+        except BaseException:  # a cancellation, or a bug of the dialect
+            if self._close_source:
+                await close_in_time(self._source, current_time() + CLOSE_SECONDS)
+            raise
         flow = Flow(self._source, stages, self._clocks, close_source=self._close_source)
-        self._stream = EventStream(flow, stages, self._source)
         await flow.start(self._task_group)
+        self._stream = EventStream(flow, stages, self._source)
         return self._stream
 
     async def __aexit__(

@@ -13,7 +13,16 @@ import pytest
 import trio
 from anyio.lowlevel import checkpoint
 
-from untorn import Cause, Completed, Interrupted, open_stream
+from untorn import (
+    Cause,
+    Completed,
+    Dialect,
+    Interrupted,
+    Limits,
+    Reducer,
+    open_stream,
+    parse,
+)
 from untorn.testing import FaultySource, Hang, Reset, Send, Stall
 
 from .backends import in_asyncio, in_trio, living, run
@@ -244,15 +253,71 @@ async def test_stream_that_is_never_entered_touches_nothing() -> None:
     assert not source.closed
 
 
-async def test_stream_entered_in_a_cancelled_scope_touches_nothing() -> None:
+@pytest.mark.parametrize("close", [True, False])
+async def test_stream_entered_in_a_cancelled_scope_reads_nothing(close: bool) -> None:
+    """And closes the source, which was handed over, although `__aexit__` is never called."""
     source, alive = hanging("a"), living()
     with anyio.CancelScope() as scope:
         scope.cancel()
-        async with open_stream(source, DIALECT):
+        async with open_stream(source, DIALECT, close_source=close):
             raise AssertionError("entered")
     assert scope.cancelled_caught
-    assert not source.closed
+    assert source.closed is close
+    assert not source.reads
     assert living() == alive
+
+
+@pytest.mark.parametrize("close", [True, False])
+async def test_stream_that_a_dialect_s_bug_keeps_shut_closes_its_source(close: bool) -> None:
+    class Buggy(Dialect[Any, Any]):
+        def reducer(self, limits: Limits) -> Reducer[Any, Any]:
+            raise LookupError
+
+    source = hanging("a")
+    with pytest.raises(LookupError):
+        async with open_stream(source, Buggy(), close_source=close):
+            raise AssertionError("entered")
+    assert source.closed is close
+
+
+async def test_source_that_hangs_while_it_is_closed_unentered_is_left_in_a_second() -> None:
+    """And what closing raises does not hide why the stream was not opened."""
+    before = anyio.current_time()
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async with open_stream(Closing(anyio.sleep_forever), DIALECT):
+            raise AssertionError("entered")
+    assert scope.cancelled_caught
+    assert anyio.current_time() - before <= 1.1
+
+    async def fail() -> None:
+        raise LookupError
+
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async with open_stream(Closing(fail), DIALECT):
+            raise AssertionError("entered")
+    assert scope.cancelled_caught
+
+
+class Closing:
+    """A source that is only closed."""
+
+    def __init__(self, aclose: Callable[[], Awaitable[None]]) -> None:
+        self.aclose = aclose
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        raise AssertionError("read")
+        yield b""
+
+
+@pytest.mark.parametrize("limits", [3, Limits, {"frame_bytes": 1}])
+def test_what_are_no_limits_is_refused(limits: Any) -> None:
+    """At once, as everything that can be."""
+    with pytest.raises(TypeError, match=r"Not limits: .*; write limits=Limits"):
+        open_stream(hanging(), DIALECT, limits=limits)
+    with pytest.raises(TypeError, match="Not limits: "):
+        parse([], DIALECT, limits=limits)
 
 
 def test_what_is_no_dialect_is_refused() -> None:
@@ -748,7 +813,7 @@ async def test_cancelling_a_task_group_elsewhere_interrupts() -> None:
 
 @in_asyncio
 async def test_task_group_that_is_over_is_refused() -> None:
-    """asyncio says so; nothing is touched."""
+    """asyncio says so; nothing is read, and the source is closed."""
     async with asyncio.TaskGroup() as group:
         pass
     source = hanging("a")
@@ -756,6 +821,7 @@ async def test_task_group_that_is_over_is_refused() -> None:
         async with open_stream(source, DIALECT, task_group=group):
             pass
     assert not source.reads
+    assert source.closed
 
 
 # --- where the source runs --------------------------------------------------------
