@@ -30,7 +30,7 @@ from anyio import (
     create_task_group,
     get_cancelled_exc_class,
 )
-from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
+from anyio.lowlevel import checkpoint
 
 from .clock import Clock, now_function
 from .faults import StageError, StreamFault
@@ -76,6 +76,8 @@ class Flow(Generic[E, V]):
         self._done = _event()
         self.first_byte: float | None = None
         self.waited_for_consumer = 0.0
+        self._is_held_up = False
+        self._consumer_since: float | None = None
         self.close_error: BaseException | None = None
         self.last: Outcome[V] | None = None
         """The outcome that travels behind the last event."""
@@ -148,7 +150,12 @@ class Flow(Generic[E, V]):
             async with create_task_group() as group:
                 for task in (self._frame, self._reduce):
                     group.start_soon(self._guard, task)
-                await self._guard(self._decode)
+                if self.clock.is_bounded:
+                    group.start_soon(self._guard, self.clock.watch)
+                try:
+                    await self._guard(self._decode)
+                finally:
+                    self.clock.end()
         finally:
             self._finish()
 
@@ -262,21 +269,34 @@ class Flow(Generic[E, V]):
                     await self._held_up(credit.wait)
 
     async def _held_up(self, wait: Callable[[], Awaitable[None]]) -> None:
-        """Wait for the consumer, and count for how long."""
-        self.clock.stop()
-        began = self.clock.now()
+        """Wait for those downstream.
+
+        While the consumer waits itself, only our own stages hold us up, and the clocks run on.
+        """
+        self._is_held_up = True
+        if not self.events.awaited:
+            self._wait_for_consumer()
         try:
             await wait()
         finally:
-            self.waited_for_consumer += self.clock.now() - began
-            self.clock.start()
+            self._is_held_up = False
+            if self._consumer_since is not None:
+                self.waited_for_consumer += self.clock.now() - self._consumer_since
+                self._consumer_since = None
+                self.clock.start()
+
+    def _wait_for_consumer(self) -> None:
+        """The consumer holds the reading up, from now on."""
+        if self._consumer_since is None:
+            self._consumer_since = self.clock.now()
+            self.clock.stop()
 
     async def _drain(self) -> None:
         """Read and drop what follows the marker, so that the connection can be used again."""
         left = self._stages.limits.drain_bytes
         while self._draining and left > 0:
             left -= len(await self._source.receive(min(left, self._stages.limits.read_bytes)))
-            await checkpoint_if_cancelled()
+            await checkpoint()  # or else the time of a source that never waits would not run out
 
     async def _close(self) -> None:
         """Close the source, once, unless it is to be left open."""
@@ -339,6 +359,8 @@ class Flow(Generic[E, V]):
                     await self._hand_out(events) if handed_out.full else handed_out.put_now(events)
                 ):
                     return
+                elif self._is_held_up:
+                    self._wait_for_consumer()  # it has something to do now
             if frames.ending is not None:
                 self._end(reduction.end(frames.ending))
         finally:

@@ -38,6 +38,11 @@ class Spot(Protocol):
     waiter: Any
     """What waits there, `None` if nothing does: ask first where you call `wake` often."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether a task waits there that was not cancelled."""
+        ...
+
     def wait(self) -> Awaitable[Any]:
         """Return what the task has to await at once."""
         ...
@@ -55,6 +60,10 @@ class _AsyncioSpot:
         self._create_future = asyncio.get_running_loop().create_future
         self.waiter: asyncio.Future[None] | None = None
 
+    @property
+    def waits(self) -> bool:
+        return self.waiter is not None and not self.waiter.done()
+
     def wait(self) -> Awaitable[None]:
         self.waiter = future = self._create_future()
         return future
@@ -71,6 +80,10 @@ class _TrioSpot:
     def __init__(self) -> None:
         self._lowlevel = sys.modules["trio"].lowlevel
         self.waiter: Any = None
+
+    @property
+    def waits(self) -> bool:
+        return self.waiter is not None
 
     def wait(self) -> Awaitable[Any]:
         self.waiter = self._lowlevel.current_task()
@@ -123,6 +136,11 @@ class Link(Generic[T]):
     def full(self) -> bool:
         """Whether the next item has to wait for room."""
         return len(self.items) >= CAPACITY
+
+    @property
+    def awaited(self) -> bool:
+        """Whether the reader waits for an item."""
+        return not self.items and self._reader.waits
 
     async def room(self) -> None:
         """Wait until there is room, or the reader has left."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from itertools import chain, repeat
 from typing import Any
 
 import anyio
 import pytest
+import trio
+from trio.lowlevel import in_trio_task
 
 from untorn import Cause, Clocks, Completed, Dialect, Interrupted, Limits, Reducer, open_stream
 from untorn.dialects import Sse
@@ -274,3 +278,105 @@ async def test_first_event_is_when_it_was_taken() -> None:
         assert stream.statistics().first_event == 7
         assert isinstance(stream.statistics().first_byte, float)
     assert isinstance(stream.outcome, Interrupted)
+
+
+# --- where the loop is blocked
+
+
+def block(seconds: float) -> None:
+    """Let virtual time pass while no task can run."""
+    if in_trio_task():
+        trio.lowlevel.current_clock().jump(seconds)  # type: ignore[attr-defined]
+    else:
+        asyncio.get_running_loop().jump(seconds)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("clocks", [Clocks(idle=10), Clocks(progress=10), Clocks(total=10)])
+@pytest.mark.parametrize("blocked", [9, 10, 11, 15, 100])
+async def test_blocked_loop_makes_no_live_service_look_dead(clocks: Clocks, blocked: int) -> None:
+    """What came meanwhile is read before the clock strikes."""
+    source = script(Send(sse("0")), Stall(5), Send(sse("1")), Stall(1), Send(sse("END")))
+    seen = []
+    async with open_stream(source, DIALECT, clocks=clocks) as stream:
+        async for event in stream.events():
+            seen.append(event.data)
+            if event.data == "0":
+                block(blocked)
+    assert seen == ["0", "1", "END"]
+    assert isinstance(stream.outcome, Completed)
+
+
+@pytest.mark.parametrize("blocked", [1, 9.5, 11, 25])
+async def test_dead_service_is_noticed_behind_a_blocked_loop(blocked: float) -> None:
+    """In time, and at the most as much later as the loop was blocked."""
+    async with open_stream(hanging("0"), DIALECT, clocks=Clocks(idle=10)) as stream:
+        await stream.receive()
+        began = anyio.current_time()
+        block(blocked)
+        assert [event async for event in stream.events()] == []
+    assert is_interrupted(stream.outcome, Cause.IDLE_TIMEOUT)
+    assert 10 <= anyio.current_time() - began <= 10 + blocked
+
+
+async def test_loop_that_is_blocked_again_and_again_ends_as_well() -> None:
+    """Only what is blocked is left out of the waiting."""
+    async with (
+        open_stream(hanging("0"), DIALECT, clocks=Clocks(idle=10)) as stream,
+        anyio.create_task_group() as group,
+    ):
+
+        async def slow_down() -> None:
+            while True:
+                block(2)
+                await anyio.sleep(3)
+
+        group.start_soon(slow_down)
+        with anyio.fail_after(100):
+            assert await data_of(stream.events()) == ["0"]
+        group.cancel_scope.cancel()
+    assert is_interrupted(stream.outcome, Cause.IDLE_TIMEOUT)
+
+
+class Unsuspended:
+    """A source that has its chunks at once, and never lets another task run."""
+
+    def __init__(self, first: bytes, rest: bytes, seconds: float = 0.0) -> None:
+        self._chunks = chain([first], repeat(rest))
+        self._seconds = seconds
+        self.reads = 0
+
+    def __aiter__(self) -> Unsuspended:
+        return self
+
+    async def __anext__(self) -> bytes:
+        self.reads += 1
+        block(self._seconds)
+        return next(self._chunks)
+
+
+@pytest.mark.parametrize(("rest", "seconds"), [(b"", 0.001), (b":", 0.001), (b"", 1)])
+async def test_drain_of_a_source_that_never_waits_is_bounded_in_time(
+    rest: bytes, seconds: float
+) -> None:
+    """The loop is not its own: other tasks run, and the time runs out."""
+    source = Unsuspended(sse("END"), rest, seconds)
+    async with open_stream(source, DIALECT) as stream:
+        assert await data_of(stream) == ["END"]
+        began = anyio.current_time()
+    assert isinstance(stream.outcome, Completed)
+    assert anyio.current_time() - began <= 0.2 + 3 * seconds
+    assert source.reads < 300
+
+
+@pytest.mark.parametrize("clocks", [Clocks(progress=5), Clocks(total=5)])
+@pytest.mark.parametrize("size", [1, 1000])
+async def test_flood_that_makes_no_event_is_waiting(clocks: Clocks, size: int) -> None:
+    """It is untorn that is busy, and not its consumer, which waits all the time."""
+    source = Unsuspended(sse("0"), b":\n" * size, 0.05)
+    limits = Limits(read_bytes=1000)
+    async with open_stream(source, DIALECT, clocks=clocks, limits=limits) as stream:
+        assert [event.data async for event in stream.events()] == ["0"]
+    assert isinstance(stream.outcome, Interrupted)
+    assert stream.outcome.cause in (Cause.PROGRESS_TIMEOUT, Cause.TOTAL_TIMEOUT)
+    assert stream.statistics().waited_for_consumer < 1
+    assert anyio.current_time() < 30
