@@ -139,11 +139,19 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert os.access(script, os.X_OK)
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
-    """Every relative link of the README is a file of the repository."""
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+@pytest.mark.parametrize("readme", ["README.md", "examples/README.md"])
+def test_links_of_a_readme_lead_somewhere(readme: str) -> None:
+    """Every relative link of it is a file of the repository."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / readme).read_text())
     assert links
-    assert not [link for link in links if not (ROOT / link).exists()]
+    assert not [link for link in links if not (ROOT / readme).parent.joinpath(link).exists()]
+
+
+def test_every_example_stands_in_the_readme_of_the_examples() -> None:
+    """Nobody has to look for a program."""
+    readme = (ROOT / "examples" / "README.md").read_text()
+    for path in (ROOT / "examples").glob("*.py"):
+        assert f"[{path.name}]({path.name})" in readme
 
 
 def test_the_changelog_knows_the_version() -> None:
