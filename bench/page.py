@@ -50,10 +50,10 @@ def tables(result: dict[str, Any]) -> str:
     lines = [
         _HEADER,
         *_measured_with(result),
-        *_targets(result["targets"]),
         *_times(rows),
         *_costs(rows),
         *_growth(rows),
+        *_targets(result["targets"]),
     ]
     return "\n".join(lines)
 
@@ -71,6 +71,11 @@ def _measured_with(result: dict[str, Any]) -> Iterator[str]:
 
 def _targets(targets: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield from _title("What it should reach")
+    yield (
+        "The targets were set from prototypes of several designs, before the library was built. "
+        "What is missed is in bold."
+    )
+    yield ""
     yield _summary([each["verdict"] for each in targets])
     yield ""
     head = ("target", "at least", "aim", "measured", "verdict")

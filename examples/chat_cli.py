@@ -99,6 +99,8 @@ def verdict(outcome: Outcome[Message]) -> str | None:
             return f"the model has stopped early: {message.finish_reason}"
         case Interrupted(Cause.ABANDONED):
             return "stopped; what there is of it stays in the conversation"
+        case Interrupted(cause, error=error, retry_safe=True):
+            return f"NO ANSWER ({cause.value})" + (f": {error}" if error else "")
         case Interrupted():
             return f"CUT, the answer is not whole: {StreamInterrupted(outcome)}"
         case Failed(error):
@@ -111,7 +113,7 @@ def ask(chat: Chat, question: str) -> None:
     while again:
         outcome = chat.say(question)
         print(f"\n[{said}]" if (said := verdict(outcome)) else "")
-        again = may_repeat(outcome) and input("Nothing has come. Again? [Y/n] ").lower() != "n"
+        again = may_repeat(outcome) and input("Ask again? [Y/n] ").lower() != "n"
 
 
 def may_repeat(outcome: Outcome[Message]) -> bool:

@@ -129,7 +129,8 @@ def edit(number: int) -> bytes:
 
 async def follow_demo(store: Store) -> None:
     async with demo() as url:
-        print("[stop me with Ctrl-C, and start me again]", flush=True)
+        print("[twenty edits, two in a second, and then comments alone]", flush=True)
+        print("[stop me with Ctrl-C, and start me again: nothing is shown twice]", flush=True)
         await follow(url, store)
 
 

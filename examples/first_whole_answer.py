@@ -6,7 +6,11 @@ An answer that was cut is no answer, however early it came, and neither is a ser
 cannot be reached or sends an error page. The services that are still talking when one has
 finished are cut off, and their connections closed.
 
-It needs httpx2. To try it, in another terminal: untorn serve answer.sse --port 8000
+It needs httpx2. To try it, in other terminals (the command line needs the extra `cli`):
+
+    printf 'data: Hello\\n\\ndata: [DONE]\\n\\n' > answer.sse
+    untorn serve answer.sse --port 8000 --bytewise --delay 0.1
+    untorn serve answer.sse --port 8001 --until 13
 """
 
 import sys

@@ -82,7 +82,7 @@ class Answers:
         row = (
             question,
             message.text if message else "",
-            "whole" if isinstance(report.outcome, Completed) else "cut",
+            how_much(report.outcome),
             how(report.outcome),
             report.delivered,
             json.dumps(message.usage) if message and message.usage else None,
@@ -96,6 +96,13 @@ class Answers:
 
     def close(self) -> None:
         self._db.close()
+
+
+def how_much(outcome: Outcome[Message]) -> str:
+    """Return how much of an answer there is: "whole", "cut", or "none"."""
+    if isinstance(outcome, Completed):
+        return "whole"
+    return "none" if outcome.retry_safe else "cut"
 
 
 def how(outcome: Outcome[Message]) -> str | None:

@@ -7,7 +7,10 @@ service, on each connection; it reconnects where the transport ends, and where t
 cannot be reached or says "later". Some services begin with the last event again: so what
 was shown already is left out.
 
-It needs httpx2. To try it, in another terminal: untorn serve feed.sse --port 8000
+It needs httpx2. To try it, in another terminal (the command line needs the extra `cli`):
+
+    printf 'id: %s\\ndata: an event\\n\\n' 1 2 3 > feed.sse
+    untorn serve feed.sse --port 8000
 """
 
 import sys

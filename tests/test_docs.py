@@ -3,14 +3,17 @@
 import ast
 import asyncio
 import doctest
-import importlib
+import json
 import os
 import re
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from untorn.testing import ChaosServer, Ending, chaos_server
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -87,26 +90,44 @@ CHAT = "".join(
 ).encode()
 
 
-def answer(wire: bytes) -> str:
-    """Run the README's function on the response of a service that sends `wire`."""
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Callable[[ChaosServer], str]:
+    """Run the README's function against a service; return what it prints."""
     httpx2 = pytest.importorskip("httpx2")
     names: dict[str, Any] = {}
     exec(compile(python_of_readme(), "README.md", "exec"), names)
 
-    async def ask(url: str) -> str:
-        async with httpx2.AsyncClient() as client, client.stream("GET", url) as response:
-            return str(await names["answer"](response))
+    async def run(service: ChaosServer) -> None:
+        async with service, httpx2.AsyncClient() as client:
+            await names["ask"](client, service.url)
+        (request,) = service.requests
+        assert (request.method, json.loads(request.body)) == ("POST", names["QUESTION"])
 
-    with importlib.import_module("service").http_service(wire) as url:
-        return asyncio.run(ask(url))
+    def ask(service: ChaosServer) -> str:
+        asyncio.run(run(service))
+        return capsys.readouterr().out
+
+    return ask
 
 
-@pytest.mark.usefixtures("examples")
-def test_the_readme_tells_a_whole_answer_from_a_cut_one() -> None:
-    """The example of the README runs, and does what it says."""
-    assert answer(CHAT) == "Hello, 🦊"
-    assert answer(CHAT[: CHAT.index(b"\x8a")]) == "Hello,  [cut inside a character: eof]"
-    assert answer(b"data: \xff\n\n").startswith("[The bytes FF are not UTF-8")
+def test_the_readme_tells_a_whole_answer_from_a_cut_one(ask: Callable[[ChaosServer], str]) -> None:
+    """The example of the README runs as it stands, and does what it says."""
+    assert ask(chaos_server(CHAT)) == "Hello, 🦊\n[whole: stop]\n"
+    cut = CHAT[: CHAT.index(b"\x8a")]
+    assert ask(chaos_server(cut)) == "Hello, \n[cut: eof]\n"
+    assert ask(chaos_server(cut, ending=Ending.RESET)) == "Hello, \n[cut: transport]\n"
+    assert ask(chaos_server(CHAT[:20])) == "\n[nothing came: eof]\n"
+
+
+def test_the_readme_takes_no_refusal_for_a_cut_answer(ask: Callable[[ChaosServer], str]) -> None:
+    """What is no stream fails, and says why."""
+    json_type, html = {"content-type": "application/json"}, {"content-type": "text/html"}
+    refusal = b'{"error": {"message": "no such key"}}'
+    assert "401 Unauthorized: no such key" in ask(
+        chaos_server(refusal, status=401, headers=json_type)
+    )
+    assert "'Log in'" in ask(chaos_server(b"<title>Log in</title>", headers=html))
+    assert ask(chaos_server(b"data: \xff\n\n")).startswith("\n[The bytes FF are not UTF-8")
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
@@ -118,11 +139,19 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert os.access(script, os.X_OK)
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
-    """Every relative link of the README is a file of the repository."""
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+@pytest.mark.parametrize("readme", ["README.md", "examples/README.md"])
+def test_links_of_a_readme_lead_somewhere(readme: str) -> None:
+    """Every relative link of it is a file of the repository."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / readme).read_text())
     assert links
-    assert not [link for link in links if not (ROOT / link).exists()]
+    assert not [link for link in links if not (ROOT / readme).parent.joinpath(link).exists()]
+
+
+def test_every_example_stands_in_the_readme_of_the_examples() -> None:
+    """Nobody has to look for a program."""
+    readme = (ROOT / "examples" / "README.md").read_text()
+    for path in (ROOT / "examples").glob("*.py"):
+        assert f"[{path.name}]({path.name})" in readme
 
 
 def test_the_changelog_knows_the_version() -> None:

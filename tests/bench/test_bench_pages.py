@@ -93,6 +93,7 @@ def test_the_tables_have_every_row(result: dict[str, Any]) -> None:
     for row in result["rows"]:
         assert f"   * - {row['subject']}" in found
     assert "Framing and JSON\n~~~~" in found
+    assert found.index("Cost against length") < found.index("What it should reach")
     assert "``a-peer`` did not take part: it is not here." in found
     assert "rough" not in found and "rough" in page.tables(result | {"quick": True})
 

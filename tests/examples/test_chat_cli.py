@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -84,6 +85,17 @@ def test_a_question_that_nobody_answered_may_be_asked_again(
     assert messages(service) == [[{"role": "user", "content": "one?"}]] * 3
     assert chat.history == []
     assert capsys.readouterr().out.count("[FAILED: The server answered 503") == 3
+
+
+def test_a_service_that_cannot_be_reached_has_cut_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no answer, and the client's reason why."""
+    typed(monkeypatch, "n")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    CLI["ask"](CLI["Chat"](f"http://127.0.0.1:{port}/", "m"), "one?")
+    assert capsys.readouterr().out == "\n[NO ANSWER (transport): All connection attempts failed]\n"
 
 
 def test_an_answer_that_the_model_broke_off_is_called_so() -> None:

@@ -172,7 +172,7 @@ def test_the_demo_goes_on_when_it_is_started_again(tmp_path: Path) -> None:
     next_page = 3 + shown.count("Page")
     with program("feed_reader", "--demo", "--db", tmp_path / "db") as reader:
         again = read_until(reader, f"Page {next_page}\n")
-    assert again.splitlines()[1:] == [
+    assert again.splitlines()[2:] == [
         f"[connected, behind {next_page - 1}]",
         f"+ demowiki: Page {next_page}",
     ]

@@ -142,7 +142,18 @@ def test_a_service_that_refuses_is_a_status(tmp_path: Path) -> None:
         row = running.row()
     assert response.status_code == 502
     assert "no such key" not in response.text
-    assert (row["answer"], row["status"], row["ended"]) == ("", "cut", "http-status")
+    assert (row["answer"], row["status"], row["ended"]) == ("", "none", "http-status")
+
+
+def test_a_service_that_cannot_be_reached_has_cut_nothing(tmp_path: Path) -> None:
+    """There is no answer, and the row says why."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with gateway(tmp_path, "--url", f"http://127.0.0.1:{port}/") as running:
+        status = httpx2.get(f"{running.url}/ask?question=why").status_code
+        row = running.row()
+    assert status == 502
+    assert (row["answer"], row["status"], row["ended"]) == ("", "none", "transport")
 
 
 def test_the_key_goes_to_the_service_and_nowhere_else(tmp_path: Path) -> None:

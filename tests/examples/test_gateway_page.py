@@ -31,7 +31,7 @@ def test_the_page_shows_what_came_and_how_it_ended(tmp_path: Path) -> None:
     assert shown == {
         "whole": {"answer": text(WORDS), "cut": False, "status": "That was all of it."},
         "cut": {"answer": text(WORDS[:7]), "cut": True, "status": "Not whole: transport."},
-        "refused": {"answer": "", "cut": True, "status": "The connection has failed."},
+        "refused": {"answer": "", "cut": False, "status": "No answer; /answers says why."},
     }
     assert [row["question"] for row in rows] == ["whole? & ü", "cut? & ü", "refused? & ü"]
 
