@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from untorn import (
+    Failed,
     InvalidJson,
     InvalidUtf8,
     LimitExceeded,
@@ -14,7 +15,10 @@ from untorn import (
     StageError,
     StreamFault,
     UnexpectedResponse,
+    parse,
 )
+from untorn.dialects import Sse
+from untorn.outcome import Position
 
 FAULTS: dict[str, tuple[StreamFault, str]] = {
     "invalid-utf8": (InvalidUtf8(b"\xe6\xbc", offset=3), "The bytes E6 BC are not UTF-8; "),
@@ -89,3 +93,27 @@ def test_a_stage_error_holds_the_bug() -> None:
     """The exception itself, with its traceback."""
     bug = ValueError("no")
     assert StageError("The reducer X", bug).__cause__ is bug
+
+
+@EACH
+def test_equal_faults_are_equal(code: str) -> None:
+    """What is wrong and where is all that counts: so equal failures are equal outcomes."""
+    fault, _ = FAULTS[code]
+    again = pickle.loads(pickle.dumps(fault))
+    assert (fault == again, hash(fault) == hash(again)) == (True, True)
+    assert Failed(fault, 1, Position(3, 0, 0)) == Failed(again, 1, Position(3, 0, 0))
+    again.offset = 4
+    assert fault != again
+    assert fault != str(fault)
+    assert [other for other, _ in FAULTS.values() if other == fault] == [fault]
+
+
+def test_the_same_bytes_fail_with_equal_outcomes() -> None:
+    """However they are cut."""
+    wire = b"data: a\n\ndata: \xff\n\n"
+    dialect = Sse(errors="strict")
+    runs = [parse([wire], dialect), parse([wire[:9], wire[9:]], dialect)]
+    for run in runs:
+        list(run.events())
+    assert isinstance(runs[0].outcome, Failed)
+    assert runs[0].outcome == runs[1].outcome

@@ -48,11 +48,13 @@ from .outcome import (
     StreamInterrupted,
 )
 from .reduce import Dialect, JsonReducer, Reducer
-from .stream import EventStream, collect, open_stream
+from .source import ByteSource
+from .stream import EventStream, OpenStream, collect, open_stream
 
 __all__ = [
     "Boundary",
     "Broadcast",
+    "ByteSource",
     "Cause",
     "ChatEvent",
     "Choice",
@@ -72,6 +74,7 @@ __all__ = [
     "LimitExceeded",
     "Limits",
     "Message",
+    "OpenStream",
     "Other",
     "Outcome",
     "Parse",

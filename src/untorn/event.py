@@ -59,7 +59,11 @@ class ServerSentEvent:
 
 @event
 class JsonEvent:
-    """A JSON value; `id` is the id its frame had, `None` where frames have none."""
+    """A JSON value.
+
+    `id` is the last event id in force (`""` before the first); `None` on wires whose
+    frames have no ids, such as lines.
+    """
 
     id: str | None
     data: Any
@@ -106,9 +110,10 @@ class ToolCallDelta:
 
 @event
 class ToolCallDone:
-    """A tool call is finished: one that is yours to run may be run now.
+    """A tool call is finished: its end was seen.
 
-    Some services (Anthropic) also report the calls of tools that they run themselves.
+    Look at `call.valid` before you run it: models also finish calls with arguments that
+    are no JSON. Some services (Anthropic) also report the calls of tools that they run themselves.
     """
 
     index: int
@@ -139,12 +144,30 @@ class Other:
 
 
 Disposition: TypeAlias = Literal["complete", "tool", "truncated", "filtered", "paused", "unknown"]
-"""What an ended answer is good for; `Completed` alone says nothing about content."""
+"""What an ended answer is good for; `Completed` alone says nothing about content.
+
+`complete`
+    The model has said all it wanted to say.
+`tool`
+    It waits for the results of its tool calls.
+`truncated`
+    A bound on its length cut it off.
+`filtered`
+    It refused, or a filter of the service stepped in.
+`paused`
+    The service wants to be asked again, to go on.
+`unknown`
+    The service gave no reason, or one that has no name here.
+"""
 
 
 @event
 class Finish:
-    """The answer is complete; `reason` is the service's word for why, if it gave one."""
+    """The model has stopped.
+
+    `reason` is the service's word for why, if it gave one; `disposition` says what the
+    answer is good for.
+    """
 
     reason: str | None
     disposition: Disposition
@@ -167,9 +190,9 @@ ChatEvent: TypeAlias = (
 class ToolCall:
     """A call as folded.
 
-    `arguments` is the exact concatenation of its fragments. `finished`: its end
-    was seen, so it may be run, if it is yours to run. `valid`: it is finished and the arguments are
-    JSON (none at all mean `{}`).
+    `arguments` is the exact concatenation of its fragments. `finished`: its end was seen.
+    `valid`: it is finished, and the arguments are JSON (none at all mean `{}`): so it may
+    be run, if it is yours to run.
     """
 
     id: str | None
@@ -203,12 +226,12 @@ class Message:
     to the whole answer, and what belongs to choice 0.
     """
 
-    text: str
-    reasoning: str
-    refusal: str
-    tool_calls: tuple[ToolCall, ...]
-    finish_reason: str | None
-    disposition: Disposition
-    usage: Any
-    choices: tuple[Choice, ...]
-    extra: dict[str, Any]
+    text: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str | None = None
+    disposition: Disposition = "unknown"
+    usage: Any = None
+    choices: tuple[Choice, ...] = ()
+    extra: dict[str, Any] = field(default_factory=dict)

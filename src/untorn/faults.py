@@ -56,6 +56,18 @@ class StreamFault(Exception):
     def __str__(self) -> str:
         return f"{self.sentence} [{self.code}, byte {self.offset}]"
 
+    def __eq__(self, other: object) -> bool:
+        """Compare what is wrong and where: the same bytes give equal faults."""
+        if not isinstance(other, StreamFault):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[type[StreamFault], str, int, str]:
+        return type(self), self.code, self.offset, self.sentence
+
     def __reduce__(self) -> tuple[Any, ...]:
         # The default would call the class with `args`, which are not the
         # arguments of most subclasses.
@@ -204,7 +216,7 @@ class UnexpectedResponse(StreamFault):
 class StageError(StreamFault):
     """A dialect (or one of our stages) raised something that is not a fault: a bug.
 
-    The exception itself is `__cause__`.
+    The exception itself is `__cause__`, which is not pickled along.
     """
 
     code = "stage-error"

@@ -80,15 +80,21 @@ class Statistics:
 class Stages(Generic[E, V]):
     """The three stages of one stream."""
 
-    __slots__ = ("decoder", "framer", "limits", "reduction")
+    __slots__ = ("decoder", "dialect", "framer", "limits", "reduction")
 
     def __init__(
         self, dialect: Dialect[E, V], limits: Limits | None, hide: Hide | None = None
     ) -> None:
         self.limits = dialect.limits if limits is None else limits
+        self.dialect = type(dialect).__name__
         self.decoder: Decoder = dialect.decoder(self.limits)
         self.framer: Framer = dialect.framer(self.limits)
         self.reduction = Reduction(dialect.reducer(self.limits), dialect.asks, hide)
+
+    def describe(self, outcome: Outcome[V] | None) -> str:
+        """Return of which dialect the stream is, how it stands and how far it has come."""
+        state = "running" if outcome is None else type(outcome).__name__
+        return f"{self.dialect}, {state}, {self.decoder.offset:,} bytes read"
 
     def statistics(self, **times: Any) -> Statistics:
         """Return the counts, and the times that are given."""
@@ -216,6 +222,9 @@ class Parse(Generic[E, V]):
         self._stages = Stages(dialect, limits)
         self._outcome: Outcome[V] | None = None
         self._events = self._run(iter(chunks))
+
+    def __repr__(self) -> str:
+        return f"<Parse: {self._stages.describe(self._outcome)}>"
 
     @property
     def outcome(self) -> Outcome[V] | None:

@@ -21,7 +21,8 @@ class Limits:
     total_bytes
         The whole stream, as raw bytes. `None`: no bound.
     value_bytes
-        The text and tool arguments a reducer folds into one value.
+        The text, the tool arguments and the fields of `extra` that a reducer folds into
+        one value.
     read_bytes
         One read of the source, and the window of bytes that may be in flight
         between the source and a stalled consumer.
@@ -56,8 +57,8 @@ class Limits:
 class Clocks:
     """Bounds on waiting, in seconds; `None` (the default) means for ever.
 
-    Only waiting for the source counts: while untorn is held up by its consumer
-    no clock runs.
+    Only waiting for the source counts. While a busy consumer keeps untorn from reading
+    on, or blocks the event loop, no clock runs; while untorn reads ahead of it they do.
 
     first_byte
         Until the first byte of the body. Where it is `None`, `idle` counts.

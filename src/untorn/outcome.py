@@ -36,13 +36,21 @@ class Cause(enum.Enum):
     """Why a stream ended before its completion marker."""
 
     EOF = "eof"
+    """The transport ended in order."""
     TRANSPORT = "transport"
+    """The transport broke; the outcome's `error` is what it raised."""
     CANCELLED = "cancelled"
+    """A task was cancelled, or the service itself says that it was stopped."""
     ABANDONED = "abandoned"
+    """The consumer left the block, or called `aclose()`."""
     FIRST_BYTE_TIMEOUT = "first_byte_timeout"
+    """`Clocks.first_byte` ran out."""
     IDLE_TIMEOUT = "idle_timeout"
+    """`Clocks.idle` ran out."""
     PROGRESS_TIMEOUT = "progress_timeout"
+    """`Clocks.progress` ran out."""
     TOTAL_TIMEOUT = "total_timeout"
+    """`Clocks.total` ran out."""
 
 
 class Boundary(enum.Enum):
@@ -63,6 +71,9 @@ class Position:
 
     `bytes` from the start of the stream: just past the marker, at the faulty
     byte, or at the end. `frames` framed and `events` handed out by then.
+
+    Of a stream that its consumer has left, or whose task was cancelled, `bytes` and
+    `frames` are what had been read by then, which may be ahead of the events.
     """
 
     bytes: int

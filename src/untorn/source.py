@@ -7,16 +7,35 @@ that an async generator is started, read and closed in one task.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeAlias
 
 from anyio import EndOfStream
 from anyio.abc import ByteReceiveStream, ObjectReceiveStream
 
 from .hidden import forget_secrets
 
-__all__ = ["Discreet", "Source", "as_source"]
+__all__ = ["ByteSource", "Discreet", "Source", "as_source"]
+
+
+class ReceivesSome(Protocol):
+    """A trio `ReceiveStream`, by shape."""
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray: ...
+
+
+class StreamedResponse(Protocol):
+    """A response of httpx2 or httpx, by shape."""
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]: ...
+    async def aclose(self) -> None: ...
+
+
+ByteSource: TypeAlias = (
+    AsyncIterable[bytes | bytearray | memoryview] | ReceivesSome | StreamedResponse
+)
+"""What bytes can be read from. The streams of anyio, asyncio and aiohttp are iterables."""
 
 _ACCEPTED: Final = (
     "an async iterable of bytes, an anyio ByteReceiveStream or ObjectReceiveStream, "
@@ -85,6 +104,10 @@ def _kind(source: Any) -> type[Source] | None:
 def _hint(source: Any) -> str:
     if isinstance(source, (bytes, bytearray, str)) or hasattr(source, "__iter__"):
         return "; for bytes that are here already there is parse()"
+    if callable(source) and not isinstance(source, type):
+        return f"; call it first: {getattr(source, '__name__', 'source')}()"
+    if hasattr(source, "__aenter__") and not hasattr(source, "content"):
+        return "; enter the block first: async with ... as response"
     if hasattr(source, "aiter_bytes"):
         return "; this response comes from a synchronous client: parse(response.iter_bytes(), ...)"
     content = getattr(source, "content", None)

@@ -31,7 +31,7 @@ from .interrupt import CLOSE_SECONDS
 from .limits import Clocks, Limits
 from .outcome import Cause, Interrupted, Outcome, StreamError
 from .reduce import Dialect
-from .source import Source, as_source
+from .source import ByteSource, Source, as_source
 
 __all__ = [
     "MOST_EVENTS",
@@ -55,7 +55,7 @@ MOST_SECONDS: Final = 0.001
 
 
 def open_stream(
-    source: Any,
+    source: ByteSource,
     dialect: Dialect[E, V],
     *,
     limits: Limits | None = None,
@@ -96,7 +96,7 @@ def open_stream(
 
 
 async def collect(
-    source: Any,
+    source: ByteSource,
     dialect: Dialect[Any, V],
     *,
     limits: Limits | None = None,
@@ -143,6 +143,10 @@ class OpenStream(Generic[E, V]):
         self._task_group = task_group
         self._stream: EventStream[E, V] | None = None
         self._entered = False
+
+    def __repr__(self) -> str:
+        state = "entered" if self._entered else "not entered yet: async with ... as stream"
+        return f"<OpenStream: {type(self._dialect).__name__}, {state}>"
 
     async def __aenter__(self) -> EventStream[E, V]:
         if self._entered:
@@ -193,6 +197,9 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
         self._free = 0
         self._until = 0.0
         self._first_event: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<EventStream: {self._stages.describe(self._outcome)}>"
 
     # --- the outcome
 
@@ -279,7 +286,7 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
             self._free = MOST_EVENTS
         while not (self._queue or self._take()):
             if self._closed:
-                raise ClosedResourceError
+                raise ClosedResourceError("The stream was closed or left; open another")
             if self._last is not None:
                 self._raise_end(self._last)
             # Woken in the turn in which it parked, a task on asyncio is not reached by

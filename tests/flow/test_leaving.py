@@ -219,9 +219,23 @@ async def test_aclose_while_a_queued_batch_waits_for_its_turn() -> None:
 async def test_receiving_behind_the_block_is_refused() -> None:
     async with open_stream(FaultySource(sse("a", "END")), DIALECT) as stream:
         assert await data_of(stream) == ["a", "END"]
-    with pytest.raises(anyio.ClosedResourceError):
+    with pytest.raises(anyio.ClosedResourceError, match="closed or left; open another"):
         await stream.receive()
     assert isinstance(stream.outcome, Completed)
+
+
+async def test_repr_says_how_it_stands() -> None:
+    """Of which dialect it is, too; nothing of the source, which may know of keys."""
+    opened = open_stream(FaultySource(sse("a", "END")), DIALECT)
+    assert repr(opened) == "<OpenStream: Sse, not entered yet: async with ... as stream>"
+    async with opened as stream:
+        assert repr(opened) == "<OpenStream: Sse, entered>"
+        assert repr(stream) == "<EventStream: Sse, running, 0 bytes read>"
+        await data_of(stream)
+    assert repr(stream) == "<EventStream: Sse, Completed, 20 bytes read>"
+    run = parse([sse("a")], DIALECT)
+    list(run.events())
+    assert repr(run) == "<Parse: Sse, Interrupted, 9 bytes read>"
 
 
 async def test_stream_is_a_resource() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable
+from contextlib import nullcontext
 from typing import Any
 
 import aiohttp
@@ -282,7 +283,8 @@ async def test_chunk_that_is_no_bytes_breaks_the_transport(chunk: Any) -> None:
         ("data: a\n\n", r"parse\(\)"),
         ([b"data: a\n\n"], r"parse\(\)"),
         (iter([]), r"parse\(\)"),
-        (generator, "give an async iterable of bytes"),
+        (generator, r"; call it first: generator\(\)$"),
+        (nullcontext(), "; enter the block first: async with"),
     ],
 )
 def test_what_is_no_source_is_refused(thing: Any, hint: str) -> None:

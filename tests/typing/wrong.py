@@ -56,6 +56,14 @@ def text_is_not_bytes() -> None:
     untorn.parse(["data: text"], TextSse())  # type: ignore[list-item]
 
 
+def what_is_here_already_is_no_stream() -> None:
+    untorn.open_stream(b"data: text", TextSse())  # type: ignore[arg-type]
+
+
+def nor_is_a_function() -> None:
+    untorn.open_stream(chunks, TextSse())  # type: ignore[arg-type]
+
+
 def a_misspelt_choice() -> None:
     Sse(eof="complete")  # type: ignore[arg-type]
 
