@@ -30,19 +30,18 @@ class Clock:
     """The time spent waiting for the source, and what may be spent of it.
 
     That is all the time in which nobody is waited for downstream. Each bound has a
-    mark, the waiting time at which it was last re-armed. While the source is waited
-    for, the deadline is where the first bound runs out; else there is none.
+    mark, the waiting time at which it was last re-armed.
 
-    A task watches over it (`watch`). While a program blocks the loop nothing can be
-    read, so that is no waiting; and what has come meanwhile is read before a bound that
-    has run out is acted upon.
+    A task watches over the bounds (`watch`), so that to re-arm one costs next to
+    nothing. While a program blocks the loop nothing can be read, so that is no waiting;
+    and what has come meanwhile is read before a bound that has run out is acted upon.
     """
 
     __slots__ = (
         "_bounds",
-        "_deadline",
         "_marks",
         "_over",
+        "_parked",
         "_scope",
         "_since",
         "_sleep",
@@ -65,14 +64,19 @@ class Clock:
         if clocks.total is not None:
             self._bounds[Cause.TOTAL_TIMEOUT] = clocks.total
         self._marks = dict.fromkeys(self._bounds, 0.0)
-        self._deadline = math.inf
-        self._sleep = CancelScope()
         self._over = Event() if self._bounds else None
+        self._sleep = CancelScope()
+        self._parked = False  # the watch sleeps until it is set
 
     @property
     def waited(self) -> float:
         """Seconds spent waiting for the source."""
         return self._waited + (self.now() - self._since if self._since is not None else 0.0)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether anything can run out."""
+        return bool(self._bounds)
 
     @property
     def times_progress(self) -> bool:
@@ -82,107 +86,100 @@ class Clock:
     def start(self) -> None:
         """The source is waited for from now on."""
         self._since = self.now()
-        self._arm()
+        if self._parked:
+            self._set_watch()
 
     def stop(self) -> None:
         """It is not waited for, until `start`."""
         if self._since is not None:  # pragma: no branch - started before anything can stop it
             self._waited += self.now() - self._since
             self._since = None
-            self._deadline = math.inf
 
     def first_byte(self, idle: float | None) -> None:
         """The first byte came: from now on `idle` counts."""
-        if self._bounds.pop(Cause.FIRST_BYTE_TIMEOUT, None) is not None:
-            self._deadline = math.inf
+        self._bounds.pop(Cause.FIRST_BYTE_TIMEOUT, None)
         if idle is not None:
             self._bounds[Cause.IDLE_TIMEOUT] = idle
             self._marks[Cause.IDLE_TIMEOUT] = self.waited
-        self._arm()
+        self._set_watch()
 
     def rearm(self, cause: Cause) -> None:
         """What this bound waits for has come."""
-        if self._bounds and cause in self._bounds:
+        if cause in self._bounds:
             self._marks[cause] = self.waited
-            self._arm()
+            if self._parked:
+                self._set_watch()
 
     def hold(self, cause: Cause) -> None:
         """Leave this bound out until it is re-armed."""
         if cause in self._bounds:
             self._marks[cause] = math.inf
-            self._arm()
 
     def close(self, seconds: float) -> None:
         """No bound holds any more but this one, from now on."""
         self._bounds.clear()
-        self._deadline = math.inf
         self._scope.deadline = self.now() + seconds
 
     def expired(self) -> Cause:
         """Return the bound that ran out first."""
-        return min(self._bounds, key=self._left)
+        return min(self._bounds, key=self._left_of)
 
-    def _left(self, cause: Cause) -> float:
+    def _left_of(self, cause: Cause) -> float:
         return self._bounds[cause] - (self.waited - self._marks[cause])
 
-    def _arm(self) -> None:
-        if self._bounds and self._since is not None:
-            self._deadline = self.now() + min(map(self._left, self._bounds))
-            # Where it is later the watch sleeps on: it looks again when it wakes.
-            if self._deadline < self._sleep.deadline:
-                self._sleep.deadline = self._next_look(self.now())
+    def _left(self) -> float:
+        """Return how long the source may still be waited for, from now on."""
+        if self._since is None:
+            return math.inf
+        return min(map(self._left_of, self._bounds), default=math.inf)
 
     # --- the watch
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether anything can run out."""
-        return bool(self._bounds)
-
     async def watch(self) -> None:
         """Cancel the scope when a bound runs out; ends with `end`."""
-        while self._bounds:
-            began = self.now()
-            until = self._next_look(began)
-            if until > began:
-                if await self._sleep_until(until):
-                    return
-                self._forgive(self.now() - self._sleep.deadline)
+        assert self._over is not None
+        while not self._over.is_set():
+            left = self._left()
+            if left > 0:
+                await self._sleep_for(left)
             elif await self._is_due():
                 self._scope.cancel()
                 return
 
     def end(self) -> None:
         """Nothing is watched any more."""
-        self._bounds.clear()
         if self._over is not None:
             self._over.set()
 
-    def _next_look(self, now: float) -> float:
-        """Return when to look again: at the deadline, or sooner, to see if the loop is late."""
-        if self._deadline == math.inf:
-            return math.inf
-        return min(self._deadline, now + min(self._bounds.values()) / _LOOKS)
-
-    async def _sleep_until(self, until: float) -> bool:
-        """Sleep; return `True` when there is nothing to watch any more."""
+    async def _sleep_for(self, seconds: float) -> None:
+        """Sleep so long, or less, to see whether the loop is late."""
         assert self._over is not None
-        with CancelScope(deadline=until) as self._sleep:
+        self._parked = seconds == math.inf
+        with CancelScope(deadline=self._next_look(seconds)) as self._sleep:
             await self._over.wait()
-            return True
-        return False
+            return
+        self._forgive(self.now() - self._sleep.deadline)
 
     async def _is_due(self) -> bool:
         """Let run what is due as well, and say whether it has brought nothing."""
         for _ in range(_TURNS):
             await checkpoint()
-        return self._deadline <= self.now()
+        return self._left() <= 0
 
     def _forgive(self, late: float) -> None:
         """Leave out of the waiting what the loop was blocked for, as far as can be seen."""
         if late > _LATE and self._since is not None:
             self._since += min(late, self.now() - self._since)
-            self._arm()
+
+    def _next_look(self, left: float) -> float:
+        if left == math.inf:
+            return math.inf
+        return self.now() + min(left, min(self._bounds.values()) / _LOOKS)
+
+    def _set_watch(self) -> None:
+        """Let the watch look in time for what runs out now."""
+        self._parked = False
+        self._sleep.deadline = self._next_look(self._left())
 
 
 def now_function() -> Callable[[], float]:
