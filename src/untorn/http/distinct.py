@@ -29,6 +29,9 @@ def distinct(feed: AsyncIterable[E], window: int = 1024) -> AsyncIterator[E]:
     service repeats them, they are dropped; where it does not, none is lost, but for one
     that says the same as the event at its place before: that is taken for a repeat.
     Where each event has an id of its own, there is no such doubt.
+
+    Raises `TypeError` for what is no feed, and nothing made of one; `ValueError` for a
+    `window` below 1.
     """
     if not isinstance(window, int) or isinstance(window, bool) or window < 1:
         raise ValueError(f"distinct(window={window!r}): give a whole number, 1 or more")

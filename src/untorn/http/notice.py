@@ -62,7 +62,7 @@ def messages(feed: AsyncIterable[Any]) -> AsyncIterator[Any]:
     """Return the events of a feed alone, without `Connected` and `Reconnecting`.
 
     It ends as the feed does, by raising where the feed raises. Raises `TypeError` for
-    what is no feed, and nothing like one.
+    what is no feed, and nothing made of one.
     """
     return _Messages(feed)
 
