@@ -246,6 +246,18 @@ async def test_a_feed_in_a_task_group_is_read_to_its_end() -> None:
     assert seen == ["<1>", "a", "<1 in 3>", "<1 from 1>", "b", "END"]
 
 
+async def test_a_task_group_that_is_over_is_refused() -> None:
+    """By the first receive; nothing was sent, and the block may be left."""
+    async with anyio.create_task_group() as group:
+        pass
+    service = two_connections()
+    async with service.connect(task_group=group) as feed:
+        for _ in range(2):
+            with pytest.raises(RuntimeError):
+                await feed.receive()
+    assert service.requests == [] and feed.outcome.cause is Cause.ABANDONED
+
+
 class _Valueless(Sse):
     """A dialect with a bug: behind an event, its reducer has no value to show."""
 

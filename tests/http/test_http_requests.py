@@ -198,6 +198,8 @@ def test_other_clients_are_refused() -> None:
         for client in (synchronous, Session(), None, aiohttp):
             with pytest.raises(TypeError, match=r"AsyncClient of httpx2 or httpx.*open_response"):
                 stream(client, "GET", "http://test/", dialect=DIALECT)
+    with pytest.raises(TypeError, match="the class AsyncClient; give"):
+        stream(httpx.AsyncClient, "GET", "http://test/", dialect=DIALECT)  # type: ignore[arg-type]
 
 
 def test_wrong_requests_are_refused_at_once(library: ModuleType) -> None:

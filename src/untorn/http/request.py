@@ -17,11 +17,12 @@ _SCHEMES: Final = ("http", "https", "ws", "wss")
 
 def as_client(client: Any) -> Any:
     """Return an asynchronous client of httpx2 or httpx; raises `TypeError`."""
-    if hasattr(client, "build_request") and hasattr(client, "aclose"):
+    is_class = isinstance(client, type)
+    if hasattr(client, "build_request") and hasattr(client, "aclose") and not is_class:
         return client
-    name = type(client).__name__
+    what = f"the class {client.__name__}" if is_class else f"an object of {type(client).__name__}"
     raise TypeError(
-        f"Not a client: an object of {name}; give an AsyncClient of httpx2 or httpx, "
+        f"Not a client: {what}; give an AsyncClient of httpx2 or httpx, "
         "or open the response yourself and give it to open_response()"
     )
 
