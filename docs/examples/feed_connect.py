@@ -41,7 +41,7 @@ NEWS = [
 
 
 def service(request: httpx2.Request) -> httpx2.Response:
-    """Send what comes behind an event, and break off in the midst of the second one."""
+    """Send what follows the event that is named; the first time, break off inside the second."""
     after = request.headers.get("Last-Event-ID")
     body = "".join(NEWS[int(after or 0) :])
     return httpx2.Response(

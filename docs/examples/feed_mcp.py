@@ -33,7 +33,7 @@ async def call(client: httpx2.AsyncClient, url: str) -> str:
 
 
 def service(request: httpx2.Request) -> httpx2.Response:
-    """Answer a call with an event id and a time, and the one who comes back with the result."""
+    """Answer the call with an id and a time to wait, and the request behind it with the result."""
     print(request.method, "behind", request.headers.get("Last-Event-ID"))
     body = "id: 1\nretry: 20\ndata:\n\n"
     if request.method == "GET":

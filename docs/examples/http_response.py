@@ -9,10 +9,10 @@ from untorn.http import open_response
 
 async def main(url: str) -> None:
     async with httpx2.AsyncClient() as client, client.stream("GET", url) as response:
-        async with open_response(response, TextSse(sentinel="[DONE]")) as events:
-            async for event in events:
+        async with open_response(response, TextSse(sentinel="[DONE]")) as answer:
+            async for event in answer:
                 print(event.text)
-        print(events.outcome)
+        print(answer.outcome)
 
 
 with http_service(ANSWER) as url:

@@ -18,13 +18,13 @@ async def main(url: str) -> None:
             dialect=TextSse(sentinel="[DONE]"),
             clocks=Clocks(first_byte=60, idle=30),
             headers={"Authorization": "Bearer sk-..."},
-        ) as events,
+        ) as answer,
     ):
-        async for event in events:
+        async for event in answer:
             print(event.text)
-        print(events.extra(HttpAttribute.status))
-        print(events.extra(HttpAttribute.headers)["content-type"])
-    print(events.outcome)
+        print(answer.extra(HttpAttribute.status))
+        print(answer.extra(HttpAttribute.headers)["content-type"])
+    print(answer.outcome)
 
 
 with http_service(ANSWER) as url:

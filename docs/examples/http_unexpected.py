@@ -8,12 +8,12 @@ from untorn.http import stream
 from untorn.testing import ChaosServer, chaos_server
 
 
-async def answer(client: httpx2.AsyncClient, url: str) -> str:
+async def ask(client: httpx2.AsyncClient, url: str) -> str:
     request = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
-    async with stream(client, "POST", url, dialect=OpenAIChat(), json=request) as events:
-        async for _ in events.events():
+    async with stream(client, "POST", url, dialect=OpenAIChat(), json=request) as answer:
+        async for _ in answer.events():
             pass
-    match events.outcome:
+    match answer.outcome:
         case Completed(message):
             return message.text
         case Failed(UnexpectedResponse(retry_after=float(seconds))):
@@ -21,7 +21,7 @@ async def answer(client: httpx2.AsyncClient, url: str) -> str:
         case Failed(error):
             return f"[{error}]"
         case Interrupted(cause, error=error):
-            retry = "safe" if events.outcome.retry_safe else "not safe"
+            retry = "safe" if answer.outcome.retry_safe else "not safe"
             return f"[{cause.value}: {error!r}; to retry is {retry}]"
     raise AssertionError
 
@@ -42,8 +42,8 @@ async def main() -> None:
         refused(page, content_type="text/html; charset=utf-8") as third,
     ):
         for server in (first, second, third):
-            print(await answer(client, server.url))
-        print(await answer(client, "http://127.0.0.1:1/"))
+            print(await ask(client, server.url))
+        print(await ask(client, "http://127.0.0.1:1/"))
 
 
 asyncio.run(main())

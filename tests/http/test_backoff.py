@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -76,11 +78,70 @@ def test_the_budget() -> None:
     assert not Backoff(attempts=None).spent(10**9)
 
 
+@pytest.mark.parametrize("name", ["base", "cap", "longest", "reconnection"])
+@pytest.mark.parametrize("wrong", [None, True, False, -1, -0.5, float("nan"), "1", [1], 1j])
+def test_a_wrong_time_is_refused(name: str, wrong: Any) -> None:
+    """The sentence says which, and what to give; without a `reconnection`, the dialect has one."""
+    if name == "reconnection" and wrong is None:
+        assert Backoff().reconnection is None
+        return
+    with pytest.raises(ValueError, match=rf"Backoff\({name}=.*give a number of seconds"):
+        Backoff(**{name: wrong})
+
+
+def test_an_endless_time_is_no_base() -> None:
+    """It is a bound of the others."""
+    with pytest.raises(ValueError, match="base=inf"):
+        Backoff(base=float("inf"))
+    backoff = Backoff(cap=float("inf"), longest=float("inf"))
+    assert backoff.delay(1e9, 20, lambda: 0.5) == 1e9 + 0.5 * 2**20
+
+
+@pytest.mark.parametrize("wrong", [True, False, 0, -1, 1.0, "1", float("inf")])
+def test_a_wrong_number_of_attempts_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"Backoff\(attempts=.*give a whole number"):
+        Backoff(attempts=wrong)
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"base": -1}, {"cap": "1"}, {"longest": float("nan")}, {"attempts": 0}]
+    "wrong",
+    [503, None, True, "503", b"503", ["503"], [True], [503.0], [None], [50], [5030], {}.get],
 )
-def test_a_wrong_number_is_refused(wrong: dict[str, Any]) -> None:
-    """The sentence says which, and what to give."""
-    (name,) = wrong
-    with pytest.raises(ValueError, match=rf"Backoff\({name}=.*give a"):
-        Backoff(**wrong)
+def test_wrong_statuses_are_refused(wrong: Any) -> None:
+    """One of them is not several; and what is no status is none."""
+    with pytest.raises(ValueError, match=r"Backoff\(statuses=.*three digits"):
+        Backoff(statuses=wrong)
+
+
+@pytest.mark.parametrize("given", [[429, 503], (429, 503), {429: "", 503: ""}, iter([429, 503])])
+def test_statuses_become_a_tuple(given: Any) -> None:
+    """So a `Backoff` is what its class promises, and can be hashed."""
+    backoff = Backoff(statuses=given)
+    assert backoff.statuses == (429, 503) and hash(backoff) == hash(Backoff(statuses=(429, 503)))
+    assert backoff.retries(refused(503)) and not backoff.retries(refused(500))
+    assert Backoff(statuses=[HTTPStatus.BAD_GATEWAY]).retries(refused(502))
+    assert Backoff(statuses=()).statuses == ()
+
+
+class UnsupportedProtocol(Exception):
+    """As the clients have one."""
+
+
+@pytest.mark.parametrize(
+    "lasting", [UnsupportedProtocol("ftp"), ssl.SSLCertVerificationError("self-signed")]
+)
+def test_what_lasts_is_not_tried_again(lasting: Exception) -> None:
+    """However many errors of clients and transports were raised from it."""
+    error: Exception = lasting
+    for depth in range(4):
+        assert not Backoff().retries(cut(Cause.TRANSPORT, error)), depth
+        outer = ConnectionError("Connecting failed")
+        # httpcore raises `from None`, httpx and trio `from` the error.
+        outer.__cause__, outer.__context__ = (error, error) if depth % 2 else (None, error)
+        outer.__suppress_context__, error = True, outer
+
+
+def test_causes_that_go_round_in_a_circle() -> None:
+    error, cause = ConnectionError("one"), ConnectionError("other")
+    error.__cause__, cause.__cause__ = cause, error
+    assert Backoff().retries(cut(Cause.TRANSPORT, error))

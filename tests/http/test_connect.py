@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -282,6 +283,17 @@ async def test_a_bug_is_not_tried_again() -> None:
             await feed.receive()
 
 
+async def test_what_would_come_again_is_not_tried_again() -> None:
+    """A scheme that the client does not know, where a redirect leads to; a bad certificate."""
+    untrusted = httpx2.ConnectError("certificate verify failed")
+    untrusted.__cause__ = ssl.SSLCertVerificationError("certificate verify failed")
+    for error in (httpx2.UnsupportedProtocol("ftp"), untrusted):
+        service = Service(error, answer(END))
+        seen, feed = await read(service)
+        assert seen == [] and len(service.requests) == 1
+        assert isinstance(feed.outcome, Interrupted) and feed.outcome.error is error
+
+
 # --- what cannot be resumed ------------------------------------------------------------
 
 
@@ -429,6 +441,43 @@ async def test_mistakes_are_raised_at_once() -> None:
     with pytest.raises(TypeError, match="last_event_id=5 is not text"):
         service.connect(last_event_id=5)
     service.connect(last_event_id="a\tb é")
+    with pytest.raises(TypeError, match="one string"):
+        service.connect(media_types="text/event-stream")
+    with pytest.raises(TypeError, match="Not clocks"):
+        service.connect(clocks=5)
+    with pytest.raises(TypeError, match="Not a task group"):
+        service.connect(task_group=5)
+    for backoff in (3, None, Backoff):
+        with pytest.raises(TypeError, match=r"Not a backoff: .*Backoff\("):
+            service.connect(backoff=backoff)
+    with pytest.raises(TypeError, match=r"random=0\.5 cannot be called"):
+        service.connect(random=0.5)
+
+
+@pytest.mark.parametrize("first", ["POST", [("method", "POST")], 5])
+async def test_a_first_request_that_is_no_mapping_is_refused(first: Any) -> None:
+    """It is not quoted: it may be what is secret."""
+    with pytest.raises(TypeError, match=r"first is no mapping, but .*'method': 'POST'") as raised:
+        Service().connect(first=first)
+    assert repr(first) not in str(raised.value).partition(";")[0]
+
+
+async def test_the_request_that_resumes_is_looked_at_too() -> None:
+    """And the one that opens, also where it will not be sent."""
+    service = Service()
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        service.connect(first={"jsn": 1}, last_event_id="1")
+    with pytest.raises(TypeError, match="method=5 is not text"):
+        service.connect(first={"method": 5})
+    with pytest.raises(TypeError, match="Header value must be"):
+        service.connect(headers={"x-key": 5})
+
+
+async def test_media_types_may_be_of_any_kind() -> None:
+    """Each connection accepts them, though a generator can be read only once."""
+    one, end = (answer(body, content_type="text/x-own") for body in (b"id: 1\ndata: a\n\n", END))
+    seen, _ = await read(Service(one, end), media_types=(kind for kind in ["Text/X-Own"]))
+    assert seen == ["<1>", "a", "<1 in 3>", "<1 from 1>", "END"]
 
 
 @pytest.mark.parametrize("id", ["a\x0bb", "\x0c", "\x01", "\x7f"])

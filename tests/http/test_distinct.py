@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from feeds import Service
 from flow.backends import in_virtual_time
 
 from untorn import JsonEvent, Other, ServerSentEvent
@@ -96,10 +97,20 @@ async def test_the_window_is_bounded() -> None:
     assert len(stream._seen) == 1024
 
 
-@pytest.mark.parametrize("window", [0, -1])
-async def test_a_window_of_nothing_is_refused(window: int) -> None:
-    with pytest.raises(ValueError, match="1 or more"):
+@pytest.mark.parametrize("window", [0, -1, 1.5, "a", True, None])
+async def test_a_window_that_is_none_is_refused(window: Any) -> None:
+    with pytest.raises(ValueError, match=r"distinct\(window=.*1 or more"):
         distinct(_again([]), window)
+
+
+@pytest.mark.parametrize("read", [distinct, messages])
+async def test_what_is_no_feed_is_refused(read: Any) -> None:
+    """At once; and of a feed that was not opened it says how."""
+    for wrong in ([1], None, "a", _again):
+        with pytest.raises(TypeError, match=r"Not a feed: an object of .* connect"):
+            read(wrong)
+    with pytest.raises(TypeError, match=r"enter its block first: async with connect"):
+        read(Service().connect())
 
 
 async def test_the_end_is_that_of_the_feed() -> None:

@@ -9,8 +9,16 @@ import pytest
 from feeds import Service, answer, short
 from flow.backends import in_virtual_time, living
 
-from untorn import Cause, Completed, Interrupted, StreamInterrupted
-from untorn.dialects import SseState
+from untorn import (
+    Cause,
+    Completed,
+    Failed,
+    Interrupted,
+    Reducer,
+    StageError,
+    StreamInterrupted,
+)
+from untorn.dialects import Sse, SseState
 from untorn.http import Connected, NotResumable, Reconnecting, messages
 
 pytestmark = [pytest.mark.anyio, in_virtual_time]
@@ -212,3 +220,71 @@ async def test_connected_comes_with_the_head() -> None:
         assert anyio.current_time() == 1.0
         assert (await feed.receive()).data == "END"
         assert anyio.current_time() == 3601.0
+
+
+async def test_a_task_group_of_the_caller_has_the_tasks() -> None:
+    """Those of each connection; where it is cancelled, the feed ends, and is not resumed."""
+    service = two_connections()
+    async with anyio.create_task_group() as group:
+        with anyio.CancelScope(shield=True):
+            async with service.connect(task_group=group) as feed:
+                seen = [short(await feed.receive()) for _ in range(4)]
+                assert seen == ["<1>", "a", "<1 in 3>", "<1 from 1>"]
+                group.cancel_scope.cancel()
+                with pytest.raises(StreamInterrupted, match="cancelled"):
+                    await feed.receive()
+    assert feed.outcome.cause is Cause.CANCELLED
+    assert len(service.requests) == 2 and all(each.is_closed for each in service.given)
+
+
+async def test_a_feed_in_a_task_group_is_read_to_its_end() -> None:
+    """No task of it is left in the group."""
+    service, alive = two_connections(), living()
+    async with anyio.create_task_group() as group, service.connect(task_group=group) as feed:
+        seen = [short(event) async for event in feed]
+        assert living() == alive
+    assert seen == ["<1>", "a", "<1 in 3>", "<1 from 1>", "b", "END"]
+
+
+async def test_a_task_group_that_is_over_is_refused() -> None:
+    """By the first receive; nothing was sent, and the block may be left."""
+    async with anyio.create_task_group() as group:
+        pass
+    service = two_connections()
+    async with service.connect(task_group=group) as feed:
+        for _ in range(2):
+            with pytest.raises(RuntimeError):
+                await feed.receive()
+    assert service.requests == [] and feed.outcome.cause is Cause.ABANDONED
+
+
+class _Valueless(Sse):
+    """A dialect with a bug: behind an event, its reducer has no value to show."""
+
+    def reducer(self, limits: Any) -> Any:
+        return _Broken(super().reducer(limits))
+
+
+class _Broken(Reducer[Any, Any]):
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._fed = False
+
+    @property
+    def value(self) -> Any:
+        if self._fed:
+            raise ZeroDivisionError
+        return self._inner.value
+
+    def feed(self, frame: Any) -> Any:
+        self._fed = True
+        return self._inner.feed(frame)
+
+
+async def test_a_dialect_with_a_bug_ends_the_feed() -> None:
+    """Once: what its value raises is the outcome, and there is no second request."""
+    service = Service(answer(ONE), answer(END))
+    async with service.connect(dialect=_Valueless(sentinel="END")) as feed:
+        seen = [short(event) async for event in feed.events()]
+    assert isinstance(feed.outcome, Failed) and isinstance(feed.outcome.error, StageError)
+    assert seen == ["<1>", "a"] and len(service.requests) == 1

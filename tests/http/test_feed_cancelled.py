@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any
 
 import anyio
+import anyio.abc
 import pytest
 from feeds import Service, answer, short
 from flow.backends import living
@@ -143,10 +144,14 @@ class Stepper:
     indirect=["anyio_backend"],
 )
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
-async def test_cancelled_at_every_step(way: Any, at: int) -> None:
+@pytest.mark.parametrize("grouped", [False, True])
+async def test_cancelled_at_every_step(way: Any, at: int, grouped: bool) -> None:
     """Each receive, once, at its step of this number; then it is let through."""
     script, stepper, seen, alive = service(), Stepper(at), [], living()
-    async with script.connect() as feed:
+    async with (
+        anyio.create_task_group() as group,
+        script.connect(task_group=group if grouped else None) as feed,
+    ):
         while not isinstance(feed.outcome, Completed):
             event = await way(stepper, feed.receive) or await feed.receive()
             seen.append(short(event))
@@ -161,13 +166,19 @@ async def test_cancelled_at_every_step(way: Any, at: int) -> None:
     [("asyncio", Stepper.by_scope), ("asyncio", Stepper.by_task), ("trio", Stepper.by_scope)],
     indirect=["anyio_backend"],
 )
-async def test_a_consumer_cancelled_at_every_step(way: Any) -> None:
+@pytest.mark.parametrize("grouped", [False, True])
+async def test_a_consumer_cancelled_at_every_step(way: Any, grouped: bool) -> None:
     """Its connection is closed, no task is left, the outcome is set, nothing is swallowed."""
+    async with anyio.create_task_group() as group:
+        await _cancelled_at_every_step(way, group if grouped else None)
+
+
+async def _cancelled_at_every_step(way: Any, group: anyio.abc.TaskGroup | None) -> None:
     causes, at, cancelled = set(), 0, True
     while cancelled:
         at += 1
         script, stepper, seen, alive = service(), Stepper(at), [], living()
-        opening = script.connect()
+        opening = script.connect(task_group=group)
 
         async def consume(opening: Any = opening, seen: list[str] = seen) -> None:
             async with opening as feed:

@@ -40,6 +40,8 @@ async def test_a_runner_cancelled_by_the_host_ends_the_feed() -> None:
 async def test_tasks_may_be_eager() -> None:
     """The answer may be there before the connection knows that it is open."""
     asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
-    first, second = answer(b"id: 1\ndata: a\n\n"), answer(b"data: END\n\n")
-    seen, _ = await read(Service(first, second, seconds=-1.0))
-    assert seen == ["<1>", "a", "<1 in 3>", "<1 from 1>", "END"]
+    async with asyncio.TaskGroup() as own, anyio.create_task_group() as group:
+        for task_group in (None, own, group):
+            first, second = answer(b"id: 1\ndata: a\n\n"), answer(b"data: END\n\n")
+            seen, _ = await read(Service(first, second, seconds=-1.0), task_group=task_group)
+            assert seen == ["<1>", "a", "<1 in 3>", "<1 from 1>", "END"]

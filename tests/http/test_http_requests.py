@@ -11,7 +11,7 @@ import pytest
 from anyio import TypedAttributeLookupError
 from served import DIALECT, Peer, read, served, sse
 
-from untorn import Clocks, Completed, collect, open_stream
+from untorn import Clocks, Completed, UnexpectedResponse, collect, open_stream
 from untorn.dialects import JsonLines
 from untorn.http import HttpAttribute, RequestSource, stream
 from untorn.testing import chaos_server
@@ -107,6 +107,38 @@ async def test_source_is_one_for_open_stream_and_collect(library: ModuleType) ->
             assert (await events.receive()).data == "a"
 
 
+async def test_source_sends_its_request_once(library: ModuleType) -> None:
+    """Not again behind a refusal, a cancellation or a close, which read like an end."""
+    async with chaos_server(b"", status=503) as server, library.AsyncClient() as client:
+        source = RequestSource(client, "POST", server.url, **SSE)
+        with pytest.raises(UnexpectedResponse):
+            await anext(source)
+        for _ in range(2):
+            with pytest.raises(anyio.ClosedResourceError, match="make a new one"):
+                await anext(source)
+        await source.aclose()
+        source = RequestSource(client, "POST", server.url, **SSE)
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await anext(source)
+        with pytest.raises(anyio.ClosedResourceError):
+            await anext(source)
+        await source.aclose()
+        assert len(server.requests) == 1
+    async with chaos_server(WIRE) as server, library.AsyncClient() as client:
+        source = RequestSource(client, "GET", server.url, **SSE)
+        await source.aclose()
+        with pytest.raises(anyio.ClosedResourceError):
+            await anext(source)
+        assert server.requests == []
+        source = RequestSource(client, "GET", server.url, **SSE)
+        await anext(source)
+        await source.aclose()
+        await source.aclose()
+        with pytest.raises(anyio.ClosedResourceError):
+            await anext(source)
+
+
 async def test_head_is_reached_through_typed_attributes(library: ModuleType) -> None:
     """As soon as it is here, and of a response that was refused, too."""
     headers = {"x-request-id": "req-1"}
@@ -166,6 +198,8 @@ def test_other_clients_are_refused() -> None:
         for client in (synchronous, Session(), None, aiohttp):
             with pytest.raises(TypeError, match=r"AsyncClient of httpx2 or httpx.*open_response"):
                 stream(client, "GET", "http://test/", dialect=DIALECT)
+    with pytest.raises(TypeError, match="the class AsyncClient; give"):
+        stream(httpx.AsyncClient, "GET", "http://test/", dialect=DIALECT)  # type: ignore[arg-type]
 
 
 def test_wrong_requests_are_refused_at_once(library: ModuleType) -> None:

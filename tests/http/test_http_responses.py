@@ -286,6 +286,8 @@ def test_what_is_no_response_is_refused() -> None:
         open_response(httpx.AsyncClient().stream("GET", "http://test/"), DIALECT)
     with pytest.raises(TypeError, match="Not a response of httpx2, httpx or aiohttp"):
         open_response(b"data: a", DIALECT)
+    with pytest.raises(TypeError, match=r"Not a response of .*: an object of SimpleNamespace"):
+        open_response(SimpleNamespace(release=None), DIALECT)  # as a lock has one
 
 
 class Closing(AsyncIterator[bytes]):

@@ -118,11 +118,37 @@ def test_dialects_of_users_need_declare_nothing(
         ("text/*", "text/plain", True),
         ("text/*", "textual/plain", False),
         ("*/*", "anything", True),
-        ("", "text/plain", False),
     ],
 )
 def test_ranges(accepted: str, kind: str, fits: bool) -> None:
     assert accepts(as_media_types([accepted]), kind) is fits
+
+
+def test_no_type_at_all_accepts_nothing() -> None:
+    assert not accepts(frozenset(), "text/plain")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "sentence"),
+    [
+        ("text/plain", TypeError, r"one string; write media_types=\['text/plain'\]"),
+        (b"text/plain", TypeError, "give strings"),
+        (5, TypeError, "give strings"),
+        ([None], TypeError, "give strings"),
+        (["text/plain", 5], TypeError, "give strings"),
+        ([], ValueError, r"names no type; write \['\*/\*'\]"),
+        ([""], ValueError, "names no type"),
+        (["; charset=utf-8"], ValueError, "names no type"),
+    ],
+)
+def test_what_names_no_types_is_refused(wrong: Any, error: Any, sentence: str) -> None:
+    """Else everything that comes would be refused, and nobody would know why."""
+    with pytest.raises(error, match=sentence):
+        as_media_types(wrong)
+
+
+def test_types_may_come_from_a_generator() -> None:
+    assert as_media_types(kind for kind in ["Text/A;b=c", "", "text/a"]) == {"text/a"}
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,8 @@ def as_answer(response: Any) -> Answer:
         if hasattr(getattr(response, "stream", None), "__aiter__"):
             return _Httpx(response)
         hint = "; this one comes from a synchronous client: parse(response.iter_bytes(), ...)"
-    elif hasattr(response, "release") and hasattr(response.content, "iter_any"):
+    # In this order: to ask others for their content may read it.
+    elif hasattr(response, "release") and hasattr(getattr(response, "content", None), "iter_any"):
         return _Aiohttp(response)
     elif hasattr(response, "__aenter__"):
         hint = "; enter the block first: async with ... as response"

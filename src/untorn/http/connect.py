@@ -17,7 +17,8 @@ from ..stream import is_cancelled
 from .backoff import Backoff
 from .connection import Connections
 from .feed import Feed
-from .media_types import media_types_of
+from .media_types import as_media_types, media_types_of
+from .request import method_of
 from .resumption import Asking, Resumption, is_sendable
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def connect(
     media_types: Iterable[str] | None = None,
     limits: Limits | None = None,
     clocks: Clocks = Clocks(),
+    task_group: Any = None,
     random: Callable[[], float] = uniform,
     **request: Any,
 ) -> OpenFeed[E, V]:
@@ -56,11 +58,10 @@ def connect(
     status of success is accepted, and a stream that does not say its media type; and
     what has been handed out is never asked for again unknowingly.
 
-    For a feed whose events have no ids ends at the first cut behind an event, as
-    `Interrupted` with the error `NotResumable`; and so does one that was asked for with
-    a method that must not be repeated (RFC 9110, 9.2.2: a POST) at a cut before the
-    first id, unless the service has certainly not acted on it (no connection, 408,
-    425, 429, 503).
+    So a feed whose events have no ids ends at the first cut behind an event, as
+    `Interrupted` with the error `NotResumable`. So does one whose request must not be
+    repeated (RFC 9110, 9.2.2: a POST) at a cut before the first id, unless the service
+    has certainly not acted on it (no connection, 408, 425, 429, 503).
 
     client
         An `httpx2.AsyncClient` or `httpx.AsyncClient`. It stays yours.
@@ -79,36 +80,55 @@ def connect(
         does not matter, and where to send the request twice does no harm.
     backoff, random
         When to try again; `random` returns numbers from 0 to 1.
-    media_types, limits, clocks
-        As of `untorn.http.stream`, for each connection anew.
+    media_types, limits, clocks, task_group
+        As of `untorn.http.stream`, for each connection anew. A task group must
+        outlive the feed.
 
     Raises `TypeError`, `ValueError`, and what `client.build_request` raises, for a
-    wrong request.
+    wrong request or option: at once, before anything is sent.
     """
     check_dialect(dialect)
+    _check_kinds(first, last_event_id, backoff, random)
+    accepted = media_types_of(dialect) if media_types is None else as_media_types(media_types)
+    connections = Connections(client, url, dialect, accepted, limits, clocks, task_group)
+    _check_id(last_event_id, connections)
+    again = Asking(method_of(method), request)
+    opening = None if first is None else _opening(first, request)
+    for asking in (again, again.behind(last_event_id), opening or again):
+        connections.make(asking, None)  # a mistake in a request is raised here, not in a retry
+    resumption = Resumption(again, opening, last_event_id, accept_gaps)
+    return OpenFeed(Feed(connections, resumption, backoff, random))
+
+
+def _check_kinds(first: Any, last_event_id: Any, backoff: Any, random: Any) -> None:
+    if first is not None and not isinstance(first, Mapping):
+        kind = type(first).__name__  # what is in it may be secret
+        raise TypeError(f"first is no mapping, but {kind}; write first={{'method': 'POST', ...}}")
     if not isinstance(last_event_id, str):
         raise TypeError(f"last_event_id={last_event_id!r} is not text; give the id as a string")
-    accepted = media_types_of(dialect) if media_types is None else media_types
-    connections = Connections(client, url, dialect, tuple(accepted), limits, clocks)
+    if not isinstance(backoff, Backoff):
+        raise TypeError(f"Not a backoff: {backoff!r}; write backoff=Backoff(attempts=...)")
+    if not callable(random):
+        raise TypeError(f"random={random!r} cannot be called; give a function: random.random")
+
+
+def _check_id(last_event_id: str, connections: Connections[Any, Any]) -> None:
     if last_event_id and not connections.resumable:
         raise TypeError(
-            f"The dialect {type(dialect).__name__} has no event ids, so there is nothing to go on "
-            "behind; leave last_event_id out, or read the feed with Sse"
+            f"The dialect {type(connections.dialect).__name__} has no event ids, so there is "
+            "nothing to go on behind; leave last_event_id out, or read the feed with Sse"
         )
     if not is_sendable(last_event_id):
         raise ValueError(
             f"last_event_id={last_event_id!r} is no event id that a header can carry; "
             "give one without control characters"
         )
-    again = Asking(method.upper(), request)
-    opening = None
-    if first is not None:
-        options = {**request, **first}
-        opening = Asking(str(options.pop("method", "POST")).upper(), options)
-    resumption = Resumption(again, opening, last_event_id, accept_gaps)
-    for asking in (again.behind(last_event_id), resumption.next):
-        connections.make(asking, None)  # a mistake in a request is raised here, not in a retry
-    return OpenFeed(Feed(connections, resumption, backoff, random))
+
+
+def _opening(first: Mapping[str, Any], request: Mapping[str, Any]) -> Asking:
+    """Return the request that opens a feed, where it is another than the rest."""
+    options = {**request, **first}
+    return Asking(method_of(options.pop("method", "POST")), options)
 
 
 class OpenFeed(Generic[E, V]):

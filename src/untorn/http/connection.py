@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
-from anyio import current_time
+from anyio import Event, current_time
 
 from ..limits import Clocks, Limits
 from ..reduce import Dialect
@@ -32,15 +33,30 @@ class Resumable(Protocol):
 
 
 class _AnsweredSource(RequestSource):
-    """Says when the response has been judged, before its first byte is asked for."""
+    """Sends nothing before its stream is open, and says when the response has been judged."""
 
     on_answer: Callable[[], object]
+    _opened: Event | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Send nothing until the block is left, and nothing at all if it is left by an error.
+
+        To start a task in a group of the caller's is to wait, and the task runs meanwhile.
+        If that wait were cancelled, the next attempt would send the request once more.
+        """
+        self._opened = opened = Event()
+        yield
+        opened.set()
 
     def resume_from_nothing(self) -> None:
         """Send no `Last-Event-ID`, whatever the client sends by itself."""
         self._sent.headers.pop("last-event-id", None)
 
     async def _judged(self) -> Any:
+        assert self._opened is not None
+        if not self._opened.is_set():
+            await self._opened.wait()
         body = await super()._judged()
         self.on_answer()
         return body
@@ -53,9 +69,8 @@ class Connection(Generic[E, V]):
         self, opening: OpenStream[E, V], source: _AnsweredSource, resumed_from: str | None
     ) -> None:
         self._opening = opening
+        self._source = source
         self._since: float | None = None
-        # Where tasks are eager, the answer may be there before the stream is ours.
-        self._wake: Callable[[], object] = lambda: None
         source.on_answer = self._on_answer
         self.stream: EventStream[E, V] | None = None
         """The stream, once it is open."""
@@ -67,14 +82,15 @@ class Connection(Generic[E, V]):
 
     async def open(self) -> EventStream[E, V]:
         """Start it. A cancellation meanwhile has started nothing."""
-        self.stream = stream = await self._opening.__aenter__()
-        # No event; it wakes the consumer, which leaves it where it is.
-        self._wake = lambda: stream._flow.events.put_now(([], 0, None, False))
-        return stream
+        with self._source.held():
+            self.stream = await self._opening.__aenter__()
+        return self.stream
 
     def _on_answer(self) -> None:
+        assert self.stream is not None
         self._since = current_time()
-        self._wake()
+        # No event; it wakes the consumer, which leaves it where it is.
+        self.stream._flow.events.put_now(([], 0, None, False))
 
     async def answered(self) -> bool:
         """Wait for the answer; return `False` if the stream ends without one."""
@@ -96,9 +112,10 @@ class Connections(Generic[E, V]):
     client: Any
     url: Any
     dialect: Dialect[E, V]
-    media_types: Iterable[str]
+    media_types: frozenset[str]
     limits: Limits | None
     clocks: Clocks
+    task_group: Any
 
     @property
     def closed(self) -> bool:
@@ -134,7 +151,13 @@ class Connections(Generic[E, V]):
         if resumed_from is None:  # a header of the client's own would name another id
             source.resume_from_nothing()
         dialect = self._dialect(resumed_from)
-        opening = open_stream(source, dialect, limits=self.limits, clocks=self.clocks)
+        opening = open_stream(
+            source,
+            dialect,
+            limits=self.limits,
+            clocks=self.clocks,
+            task_group=self.task_group,
+        )
         return Connection(opening, source, resumed_from)
 
     def _dialect(self, resumed_from: str | None) -> Dialect[E, V]:

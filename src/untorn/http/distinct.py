@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from ..frame import CarriedId
-from .notice import Connected
+from .notice import Connected, events_of
 
 __all__ = ["distinct"]
 
@@ -29,15 +29,18 @@ def distinct(feed: AsyncIterable[E], window: int = 1024) -> AsyncIterator[E]:
     service repeats them, they are dropped; where it does not, none is lost, but for one
     that says the same as the event at its place before: that is taken for a repeat.
     Where each event has an id of its own, there is no such doubt.
+
+    Raises `TypeError` for what is no feed, and nothing made of one; `ValueError` for a
+    `window` below 1.
     """
-    if window < 1:
+    if not isinstance(window, int) or isinstance(window, bool) or window < 1:
         raise ValueError(f"distinct(window={window!r}): give a whole number, 1 or more")
     return _Distinct(feed, window)
 
 
 class _Distinct(AsyncIterator[E], Generic[E]):
     def __init__(self, feed: AsyncIterable[E], window: int) -> None:
-        self._feed = feed.__aiter__()
+        self._feed = events_of(feed)
         self._window = window
         self._seen: dict[_Place, int | None] = {}
         self._id: str | None = None

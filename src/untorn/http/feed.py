@@ -19,7 +19,7 @@ from anyio.abc import ObjectReceiveStream
 from anyio.lowlevel import checkpoint
 
 from ..fold import Statistics, raise_for
-from ..outcome import Boundary, Cause, Interrupted, Outcome, Position, StreamError
+from ..outcome import Boundary, Cause, Completed, Interrupted, Outcome, Position, StreamError
 from ..stream import EventStream, QuietEvents
 from .alarm import Alarm
 from .backoff import Backoff
@@ -224,7 +224,8 @@ class Feed(ObjectReceiveStream[E | Connected | Reconnecting], Generic[E, V]):
         """Decide what follows a connection; nothing is awaited."""
         self._connection, self._before = None, stream
         self._ended = total(self._ended, stream.statistics())
-        self._value = stream.value
+        # Not `stream.value`: a reducer with a bug may have none.
+        self._value = ended.value if isinstance(ended, Completed) else ended.partial
         if self._outcome is not None:
             return
         what = self._retry.behind(connection, ended)

@@ -29,11 +29,18 @@ def media_types_of(dialect: Dialect[Any, Any]) -> frozenset[str]:
 
 
 def as_media_types(given: Iterable[str]) -> frozenset[str]:
-    """Return the types in lower case and without parameters; raises `TypeError`."""
+    """Return the types in lower case and without parameters; raises `TypeError`, `ValueError`."""
     if isinstance(given, str):
         raise TypeError(f"media_types={given!r} is one string; write media_types=[{given!r}]")
-    kinds = (each.partition(";")[0].strip().lower() for each in given)
-    return frozenset(kind for kind in kinds if kind)
+    named = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(each, str) for each in named):
+        raise TypeError(
+            f"media_types={given!r} names what is no text; give strings: ['text/event-stream']"
+        )
+    kinds = frozenset(each.partition(";")[0].strip().lower() for each in named) - {""}
+    if not kinds:
+        raise ValueError(f"media_types={given!r} names no type; write ['*/*'] for any")
+    return kinds
 
 
 def accepts(accepted: frozenset[str], kind: str) -> bool:

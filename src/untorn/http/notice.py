@@ -11,7 +11,7 @@ from ..outcome import Failed, Interrupted, StreamInterrupted
 if TYPE_CHECKING:
     from .feed import Feed
 
-__all__ = ["Connected", "Reconnecting", "messages"]
+__all__ = ["Connected", "Reconnecting", "events_of", "messages"]
 
 E = TypeVar("E")
 
@@ -61,17 +61,29 @@ def messages(feed: AsyncIterable[E | Connected | Reconnecting]) -> AsyncIterator
 def messages(feed: AsyncIterable[Any]) -> AsyncIterator[Any]:
     """Return the events of a feed alone, without `Connected` and `Reconnecting`.
 
-    It ends as the feed does, by raising where the feed raises.
+    It ends as the feed does, by raising where the feed raises. Raises `TypeError` for
+    what is no feed, and nothing made of one.
     """
     return _Messages(feed)
 
 
 class _Messages(AsyncIterator[E], Generic[E]):
     def __init__(self, feed: AsyncIterable[E | Connected | Reconnecting]) -> None:
-        self._feed = feed.__aiter__()
+        self._feed = events_of(feed)
 
     async def __anext__(self) -> E:
         while True:
             event = await self._feed.__anext__()
             if not isinstance(event, (Connected, Reconnecting)):
                 return event
+
+
+def events_of(feed: AsyncIterable[E]) -> AsyncIterator[E]:
+    """Return what iterates a feed, or what was made of one; raises `TypeError`."""
+    if hasattr(feed, "__aiter__"):
+        return feed.__aiter__()
+    opening = "; enter its block first: async with connect(...) as feed"
+    raise TypeError(
+        f"Not a feed: an object of {type(feed).__name__} gives no events to an async for"
+        + (opening if hasattr(feed, "__aenter__") else "; give what connect() has opened")
+    )

@@ -58,9 +58,10 @@ class Retry:
         """Take over what the connection has set; say whether its id moved."""
         # Whoever cancelled the runner may have lost us events that were folded already.
         lost = isinstance(ended, Interrupted) and ended.cause is Cause.CANCELLED
-        if lost or not self._connections.resumable:
-            return False
         state: Any = ended.value if isinstance(ended, Completed) else ended.partial
+        # A reducer with a bug may have no value to show.
+        if lost or state is None or not self._connections.resumable:
+            return False
         if state.retry is not None:
             self._reconnection = state.retry / 1000
         moved: bool = state.last_event_id != self._resumption.last_event_id

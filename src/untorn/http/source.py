@@ -10,7 +10,13 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from anyio import TypedAttributeProvider, TypedAttributeSet, current_time, typed_attribute
+from anyio import (
+    ClosedResourceError,
+    TypedAttributeProvider,
+    TypedAttributeSet,
+    current_time,
+    typed_attribute,
+)
 
 from ..faults import StreamFault
 from ..hidden import forget_secrets
@@ -18,6 +24,7 @@ from ..limits import Clocks
 from ..source import Discreet
 from .answer import Answer, as_answer, leave
 from .media_types import as_media_types
+from .request import as_client, build_request
 from .unexpected import judge
 
 if TYPE_CHECKING:
@@ -47,6 +54,7 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
         self._until = math.inf
         self._answer: Answer | None = None
         self._body: AsyncIterator[bytes] | None = None
+        self._begun = False
 
     @property
     def response(self) -> Any:
@@ -67,10 +75,7 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
 
     async def __anext__(self) -> bytes:
         try:
-            if self._body is None:
-                self._until = current_time() + _until_the_first_byte(self._clocks)
-                self._body = await self._judged()
-            return await anext(self._body)
+            return await anext(self._body or await self._begin())
         except (StopAsyncIteration, StreamFault):
             raise
         except Exception as error:
@@ -83,12 +88,26 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
 
     async def aclose(self) -> None:
         """Close the response; its connection too, unless the body was read to its end."""
+        self._begun = True
+        body, self._body = self._body, None
         try:
-            if self._body is not None:
-                await leave(self._body)
+            if body is not None:
+                await leave(body)
         finally:
             if self._answer is not None:
                 await self._answer.aclose()
+
+    async def _begin(self) -> AsyncIterator[bytes]:
+        """Return the body, once: what was cancelled or refused is not asked for again."""
+        if self._begun:
+            raise ClosedResourceError(
+                "This source was closed, or its response was refused or not waited for; "
+                "make a new one, for nothing is asked for twice"
+            )
+        self._begun = True
+        self._until = current_time() + _until_the_first_byte(self._clocks)
+        self._body = await self._judged()
+        return self._body
 
     async def _judged(self) -> AsyncIterator[bytes]:
         assert self._answer is not None
@@ -132,6 +151,11 @@ class RequestSource(_JudgedSource):
     one of success, if there is nothing to read (204, 205), if the media type is not
     among those accepted (one that is missing is), and if nothing here can decode
     the body; and whatever the client raises, without what the request keeps secret.
+    The request is sent once: asked again after that, after a cancellation or when
+    it was closed, the source raises anyio's `ClosedResourceError`.
+
+    A wrong request raises `TypeError`, `ValueError`, or what `client.build_request`
+    raises, when the source is made.
     """
 
     def __init__(
@@ -145,11 +169,11 @@ class RequestSource(_JudgedSource):
         **request: Any,
     ) -> None:
         super().__init__(media_types, clocks)
-        self._client: Any = _as_client(client)
+        self._client: Any = as_client(client)
         self._options = {
             name: request.pop(name) for name in ("auth", "follow_redirects") if name in request
         }
-        self._sent = _build(self._client, method, url, self._accepted, request)
+        self._sent = build_request(self._client, method, url, self._accepted, request)
 
     def __repr__(self) -> str:
         # Neither headers nor the path and query: keys lie there.
@@ -173,33 +197,3 @@ def _until_the_first_byte(clocks: Clocks) -> float:
     first_byte = clocks.idle if clocks.first_byte is None else clocks.first_byte
     bounds = (first_byte, clocks.progress, clocks.total)
     return min((seconds for seconds in bounds if seconds is not None), default=math.inf)
-
-
-def _as_client(client: Any) -> Any:
-    if hasattr(client, "build_request") and hasattr(client, "aclose"):
-        return client
-    name = type(client).__name__
-    raise TypeError(
-        f"Not a client: an object of {name}; give an AsyncClient of httpx2 or httpx, "
-        "or open the response yourself and give it to open_response()"
-    )
-
-
-def _build(
-    client: Any, method: str, url: Any, accepted: frozenset[str], request: dict[str, Any]
-) -> Any:
-    """Return the request, with the headers and the timeout that a stream wants."""
-    if "timeout" not in request:
-        # A model may think for minutes. How long to wait for bytes is for `Clocks` to say.
-        given = client.timeout
-        request["timeout"] = (given.connect, None, given.write, given.pool)
-    built = client.build_request(method, url, **request)
-    wanted = {"accept": ", ".join(sorted(accepted))}
-    if "text/event-stream" in accepted:
-        wanted["cache-control"] = "no-store"
-    asked = type(built.headers)(request.get("headers"))
-    for name, value in wanted.items():
-        # `*/*` is what the client says where nobody says anything.
-        if name not in asked and built.headers.get(name) in (None, "*/*"):
-            built.headers[name] = value
-    return built

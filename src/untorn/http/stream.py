@@ -36,7 +36,7 @@ def stream(
 ) -> OpenStream[E, V]:
     """Send a request, and open a stream of events on its response.
 
-    Use it as `async with stream(...) as events`, once. The request is sent when
+    Use it as `async with stream(...) as answer`, once. The request is sent when
     the block is entered, in a task of untorn's; all that can go wrong from then on
     is an outcome, as with `untorn.open_stream`:
 
@@ -56,7 +56,8 @@ def stream(
         `timeout`, the client's own holds for connecting and sending, and none for
         reading: that is for `clocks` to say.
 
-    Raises `TypeError`, and what `client.build_request` raises, for a wrong request.
+    Raises `TypeError`, `ValueError`, and what `client.build_request` raises, for a
+    wrong request: at once, before anything is sent.
     """
     check_dialect(dialect)
     accepted = media_types_of(dialect) if media_types is None else media_types
@@ -75,7 +76,7 @@ def open_response(
 ) -> OpenStream[E, V]:
     """Open a stream of events on a response that you have opened.
 
-    `response` is a streamed one of httpx2, httpx or aiohttp; anything else is a
+    `response` is a streamed one of httpx2, httpx or aiohttp; anything else raises
     `TypeError`. It is judged when the block is entered, as by `stream`, and closed when it
     is left; the rest is as of `untorn.open_stream`. The timeouts of the client hold
     beside `clocks`.

@@ -49,23 +49,18 @@ async def _unexpected(
     answer: Answer, code: str, kind: str | None, accepted: frozenset[str], seconds: float
 ) -> UnexpectedResponse:
     body = b"" if answer.undecodable else await _beginning(answer, seconds)
+    request = answer.request
     plain = body.decode("utf-8", "replace")
-    text = hide_begun(hide_secrets(plain, answer.request), answer.request)
+    text = hide_begun(hide_secrets(plain, request), request)
     message, after = said(text, kind), _retry_after(answer.headers)
     # Once more: what was escaped in JSON or HTML is not so any longer.
-    message = message and hide_secrets(message, answer.request)
-    what, advice = {
-        "http-status": lambda: (_status(answer), _status_advice(answer, after)),
-        "content-type": lambda: (_type(answer, kind, accepted), _type_advice(kind)),
-        "content-encoding": lambda: (_coding(answer), _coding_advice(answer)),
-    }[code]()
+    message = message and hide_secrets(message, request)
+    what, advice = _what_and_advice(answer, code, kind, accepted, after)
     return UnexpectedResponse(
-        hide_secrets(
-            f"{what}: {message}; {advice}" if message else f"{what}; {advice}", answer.request
-        ),
+        hide_secrets("; ".join((f"{what}: {message}" if message else what, advice)), request),
         code=code,
         status=answer.status,
-        media_type=kind and hide_secrets(kind, answer.request),
+        media_type=kind and hide_secrets(kind, request),
         body=body if text == plain else text.encode(),
         message=message,
         retry_after=after,
@@ -88,6 +83,16 @@ async def _beginning(answer: Answer, seconds: float) -> bytes:
 
 
 # --- the sentences ----------------------------------------------------------------
+
+
+def _what_and_advice(
+    answer: Answer, code: str, kind: str | None, accepted: frozenset[str], after: float | None
+) -> tuple[str, str]:
+    if code == "http-status":
+        return _status(answer), _status_advice(answer, after)
+    if code == "content-type":
+        return _type(answer, kind, accepted), _type_advice(kind)
+    return _coding(answer), _coding_advice(answer)
 
 
 def _status(answer: Answer) -> str:
