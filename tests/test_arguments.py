@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import untorn
 from untorn import Completed, Other, ToolCallDelta, ToolCallDone
 from untorn.arguments import ToolArguments, growing_arguments
@@ -103,3 +105,11 @@ def test_a_ping_is_still_a_keepalive() -> None:
     wire = chunk(0, "{", "f").encode()
     (grown,) = list(untorn.parse([wire], growing_arguments(OpenAIChat())).events())[1:]
     assert isinstance(grown, ToolArguments) and not reducer.is_keepalive(grown)
+
+
+def test_what_is_no_dialect_is_refused() -> None:
+    """At once, and not when its first stage is wanted."""
+    with pytest.raises(TypeError, match=r"OpenAIChat is a class: write OpenAIChat\(\)"):
+        growing_arguments(OpenAIChat)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="takes a dialect, and None is none"):
+        growing_arguments(None)  # type: ignore[arg-type]

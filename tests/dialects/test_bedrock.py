@@ -32,10 +32,20 @@ from untorn import (
     UsageUpdate,
     parse,
 )
-from untorn.dialects.anthropic import AnthropicMessages
-from untorn.dialects.bedrock import Bedrock
-from untorn.dialects.gemini import Gemini
-from untorn.dialects.titan import TitanText
+from untorn.dialects import (
+    AnthropicMessages,
+    Bedrock,
+    Gemini,
+    JsonLines,
+    JsonSse,
+    Mcp,
+    OllamaChat,
+    Sse,
+    StrictSse,
+    TextSse,
+    TitanText,
+)
+from untorn.retext import StopAt
 
 from .captures import (
     Capture,
@@ -340,6 +350,25 @@ def test_an_inner_dialect_may_complete_at_the_end() -> None:
     events, outcome = read([chunk(part)], Bedrock(inner=Gemini()))
     assert isinstance(outcome, Completed) and outcome.marker == "finishReason"
     assert events == [TextDelta("a"), Finish("STOP", "complete")]
+
+
+@pytest.mark.parametrize(
+    "inner", [Sse(), JsonSse(), TextSse(), StrictSse(), OllamaChat(), JsonLines(), Mcp(), CONVERSE]
+)
+def test_an_inner_dialect_that_cannot_read_chunks_is_refused(inner: Any) -> None:
+    """One of lines, of frames of its own, or whose value is no message."""
+    with pytest.raises(TypeError, match=f"{type(inner).__name__} does not read Server-Sent Events"):
+        Bedrock(inner)
+
+
+def test_what_is_no_dialect_is_refused_as_an_inner_one() -> None:
+    """A class, above all; one that is wrapped is one."""
+    with pytest.raises(TypeError, match=r"write AnthropicMessages\(\)"):
+        Bedrock(AnthropicMessages)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="5 is none"):
+        Bedrock(5)  # type: ignore[arg-type]
+    wire = chunk({"outputText": "a#b", "completionReason": "FINISH"})
+    assert read([wire], Bedrock(StopAt(["#"])(TitanText())))[1].unwrap().text == "a"
 
 
 def test_limits() -> None:

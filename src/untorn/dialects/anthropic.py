@@ -27,7 +27,7 @@ from ..payload import is_json, parse_json
 from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
 from .message import CallFold, TextFold
-from .sse import Eof, _check_eof
+from .options import Eof, check_options
 from .typed import Payload, TypedReducer, compact, items, mapping, position, service_error, string
 
 __all__ = ["AnthropicMessages"]
@@ -83,7 +83,7 @@ class AnthropicMessages(Dialect[ChatEvent, Message]):
     eof: Eof = "interrupts"
 
     def __post_init__(self) -> None:
-        _check_eof(self.eof)
+        check_options(self)
 
     def reducer(self, limits: Limits) -> Reducer[ChatEvent, Message]:
         """Return the state for one stream."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
+from ..around import require_dialect
 from ..event import (
     ChatEvent,
     Disposition,
@@ -29,9 +30,11 @@ from ..frame import SseFrame
 from ..limits import KIB, MIB, Limits
 from ..payload import parse_json
 from ..reduce import Decoder, Dialect, Framer, Reducer
+from ..sse_walk import SseWalk
 from ..stage import Cut, Ending
 from .kept import Kept
 from .message import MessageFold
+from .options import check_options
 from .typed import Payload, mapping, position, string
 
 __all__ = ["Bedrock"]
@@ -60,8 +63,9 @@ class Bedrock(Dialect[ChatEvent, Message]):
     breaks off elsewhere behind it is interrupted, its finish reason kept.
 
     `inner` is the dialect of the model's own events (`AnthropicMessages()`,
-    `TitanText()`, ...), one of Server-Sent Events: each chunk is handed to it as
-    the data of one. What completes and what fails is for it to say.
+    `TitanText()`, ...), one of Server-Sent Events that folds a `Message`: each chunk
+    is handed to it as the data of an event without a type of its own. What completes
+    and what fails is for it to say.
 
     Fails at an `exception` or `error` message, at a `malformed_...` stop reason,
     and at a message that is damaged. `extra` has `metrics`, `trace` and other
@@ -72,6 +76,11 @@ class Bedrock(Dialect[ChatEvent, Message]):
     inner: Dialect[ChatEvent, Message] | None = None
     # botocore's bounds: a payload of 24 MiB, headers of 128 KiB.
     limits: Limits = Limits(frame_bytes=24 * MIB + 128 * KIB + 16)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.inner is not None:
+            _check_inner(self.inner)
 
     def decoder(self, limits: Limits) -> Decoder:
         """Return the first stage of one stream: the wire is no text."""
@@ -86,6 +95,18 @@ class Bedrock(Dialect[ChatEvent, Message]):
         if self.inner is None:
             return _ConverseReducer(limits.value_bytes)
         return _InvokeReducer(self.inner.reducer(limits))
+
+
+def _check_inner(inner: Dialect[ChatEvent, Message]) -> None:
+    """Refuse what cannot read a chunk as the data of an event, or folds no message."""
+    require_dialect(inner)
+    limits = inner.limits
+    reads_events = isinstance(inner.framer(limits), SseWalk)
+    if not (reads_events and isinstance(inner.reducer(limits).value, Message)):
+        raise TypeError(
+            f"{type(inner).__name__} does not read Server-Sent Events that fold into a Message; "
+            "give the dialect of the model, such as AnthropicMessages()"
+        )
 
 
 class _MessageReducer(Reducer[ChatEvent, Message]):

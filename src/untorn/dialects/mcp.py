@@ -19,6 +19,7 @@ from ..limits import Limits
 from ..payload import parse_json
 from ..reduce import Dialect, Framer, Reducer
 from ..sse import SseFramer
+from .options import check_options
 from .typed import Payload, items, string
 
 __all__ = ["Mcp", "McpEvent", "McpState"]
@@ -74,6 +75,9 @@ class Mcp(Dialect[McpEvent, McpState]):
     last_event_id: str = ""
     asks: ClassVar[frozenset[type[Extra]]] = frozenset({Cursor})
     reconnection_ms: ClassVar[int] = 1000
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""

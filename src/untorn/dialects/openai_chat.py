@@ -27,6 +27,7 @@ from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
 from .message import Fields, MessageFold
 from .openai_choice import Answer, Json, misfit, objects
+from .options import check_options
 from .typed import object_of, service_error, string
 
 __all__ = ["OpenAIChat"]
@@ -69,8 +70,7 @@ class OpenAIChat(Dialect[ChatEvent, Message]):
     done: Literal["optional", "required"] = "optional"
 
     def __post_init__(self) -> None:
-        if self.done not in ("optional", "required"):
-            raise ValueError(f'done={self.done!r}: say "optional" or "required"')
+        check_options(self)
 
     def reducer(self, limits: Limits) -> Reducer[ChatEvent, Message]:
         """Return the state for one stream."""

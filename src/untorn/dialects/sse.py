@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Literal, TypeAlias, final
+from typing import Any, ClassVar, Final, final
 
 from ..event import JsonEvent, ServerSentEvent, TextDelta
 from ..faults import LimitExceeded
@@ -15,11 +15,9 @@ from ..reduce import Dialect, Framer, Reducer
 from ..sse import SseFramer
 from ..stage import Cut, Ending
 from ..text import Errors
+from .options import Eof, check_options
 
-__all__ = ["Eof", "JsonSse", "Sse", "SseState", "TextSse"]
-
-Eof: TypeAlias = Literal["interrupts", "completes"]
-"""What a clean end of the transport between two frames means."""
+__all__ = ["JsonSse", "Sse", "SseState", "TextSse"]
 
 # The standard leaves it to the client: "probably in the region of a few seconds".
 RECONNECTION_MS: Final = 3000
@@ -36,11 +34,6 @@ class SseState:
 
     last_event_id: str = ""
     retry: int | None = None
-
-
-def _check_eof(eof: str) -> None:
-    if eof not in ("interrupts", "completes"):
-        raise ValueError(f'eof={eof!r}: say "interrupts" or "completes"')
 
 
 @final
@@ -73,7 +66,7 @@ class Sse(Dialect[ServerSentEvent, SseState]):
     reconnection_ms: ClassVar[int] = RECONNECTION_MS
 
     def __post_init__(self) -> None:
-        _check_eof(self.eof)
+        check_options(self)
 
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""
@@ -158,7 +151,7 @@ class TextSse(Dialect[TextDelta, str]):
     errors: Errors = "strict"
 
     def __post_init__(self) -> None:
-        _check_eof(self.eof)
+        check_options(self)
 
     def reducer(self, limits: Limits) -> Reducer[TextDelta, str]:
         """Return the state for one stream."""
@@ -218,7 +211,7 @@ class JsonSse(Dialect[JsonEvent, SseState]):
     reconnection_ms: ClassVar[int] = RECONNECTION_MS
 
     def __post_init__(self) -> None:
-        _check_eof(self.eof)
+        check_options(self)
 
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""

@@ -24,6 +24,7 @@ from ..reduce import Dialect, Framer, Reducer
 from ..sse import SseFramer
 from ..sse_walk import BATCH
 from ..stage import Cut, Ending
+from .options import check_options
 
 __all__ = ["StrictSse"]
 
@@ -44,6 +45,13 @@ class StrictSse(Dialect[JsonEvent, int]):
     finish: str = "finish"
     error: str = "error"
     limits: Limits = Limits(frame_bytes=1024, total_bytes=8192)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.finish == self.error:
+            raise ValueError(
+                f"finish and error are both {shortened(repr(self.finish))}: give two types"
+            )
 
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""
