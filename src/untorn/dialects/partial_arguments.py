@@ -17,7 +17,7 @@ import re
 from typing import Any, Final, TypeAlias
 
 from ..faults import InvalidJson, ProtocolViolation, shortened
-from ..payload import parse_json
+from ..payload import DEEPEST, parse_json
 from .kept import to_json
 from .message import Budget
 from .typed import Payload, string
@@ -32,8 +32,6 @@ _SEGMENT: Final = re.compile(
     re.VERBOSE,
 )
 _ESCAPE_OR_QUOTE: Final = re.compile(r'\\.|"', re.DOTALL)
-# As deep as a payload may nest.
-_DEEPEST: Final = 256
 # What is empty inside a list has no value, so no path, and is skipped.
 _MOST_SKIPPED: Final = 256
 
@@ -116,7 +114,7 @@ def segments(path: str) -> list[Segment]:
     """Return the names and indexes of a singular query; raises `ProtocolViolation`."""
     found: list[Segment] = []
     at = 1
-    while at < len(path) and len(found) < _DEEPEST and (match := _SEGMENT.match(path, at)):
+    while at < len(path) and len(found) < DEEPEST and (match := _SEGMENT.match(path, at)):
         found.append(_segment(*match.groups()))
         at = match.end()
     if path[:1] != "$" or at < len(path):
