@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from ..event import ChatEvent, Disposition, Message, Other, Snapshot, TextDelta
-from ..faults import InvalidJson, ProtocolViolation, ServiceError
+from ..faults import ServiceError
 from ..frame import SseFrame
 from ..limits import Limits
 from ..outcome import Cause
-from ..payload import parse_json
 from ..reduce import Dialect, Reducer
 from ..stage import Ending
 from .kept import Kept, to_json
 from .message import MessageFold
-from .typed import Payload, items, mapping, string
+from .typed import Payload, items, mapping, object_of, string
 
 __all__ = ["A2A"]
 
@@ -94,7 +93,7 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
 
     def feed(self, frame: SseFrame) -> Iterator[ChatEvent]:
         event, data, _, _ = frame
-        response = _payload(event, data)
+        response = object_of(event, data)
         if event == "error" or response.get("error") is not None:
             raise _error(response)
         found = response["result"] if isinstance(response.get("result"), dict) else response
@@ -205,23 +204,6 @@ def _fails(status: Payload) -> bool:
 def _text(of: Payload) -> str:
     """Return the text of the parts of a message or an artifact."""
     return "".join(string(part, "text") for part in items(of, "parts"))
-
-
-def _payload(event: str, data: str) -> Payload:
-    """Return the response that `data` is; an event of type `error` need not be one."""
-    try:
-        payload = parse_json(data)
-    except InvalidJson:
-        if event != "error":
-            raise
-        payload = data
-    if isinstance(payload, dict):
-        return payload
-    if event == "error":
-        return {"error": payload}
-    raise ProtocolViolation(
-        "The payload is JSON, but not an object; check that the service speaks A2A"
-    )
 
 
 def _error(response: Payload) -> ServiceError:

@@ -21,14 +21,14 @@ from ..event import (
     Snapshot,
     TextDelta,
 )
-from ..faults import ProtocolViolation
+from ..faults import shortened
 from ..limits import Limits
 from ..outcome import Cause
 from ..payload import is_json, parse_json
 from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
 from .message import CallFold
-from .typed import Payload, TypedReducer, compact, identifier, service_error, string
+from .typed import Payload, TypedReducer, compact, gap, identifier, service_error, string
 
 __all__ = ["AiSdkUi"]
 
@@ -213,9 +213,7 @@ class _UiReducer(TypedReducer):
             return
         number = self._open.get((kind, id))
         if number is None:
-            raise ProtocolViolation(
-                f"There is no open {name} part {id!r}; a part of the stream is missing before this"
-            )
+            raise gap(f"There is no open {name} part {shortened(id)!r}")
         if verb == "delta":
             yield from self.choice.add(kind, string(payload, "delta"), number)
             return
@@ -238,9 +236,7 @@ class _UiReducer(TypedReducer):
     def _on_input_delta(self, payload: Payload) -> Iterator[ChatEvent]:
         id = identifier(payload, "toolCallId")
         if id not in self._calls or self._call(payload).finished:
-            raise ProtocolViolation(
-                f"There is no open tool call {id!r}; a part of the stream is missing before this"
-            )
+            raise gap(f"There is no open tool call {shortened(id)!r}")
         delta = string(payload, "inputTextDelta")
         yield from self.choice.add_arguments(self._call(payload), delta)
 

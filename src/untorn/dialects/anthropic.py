@@ -21,14 +21,24 @@ from ..event import (
     TextDelta,
     UsageUpdate,
 )
-from ..faults import ProtocolViolation
+from ..faults import ProtocolViolation, shortened
 from ..limits import Limits
 from ..payload import is_json, parse_json
 from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
 from .message import CallFold, TextFold
 from .options import Eof, check_options
-from .typed import Payload, TypedReducer, compact, items, mapping, position, service_error, string
+from .typed import (
+    Payload,
+    TypedReducer,
+    compact,
+    gap,
+    items,
+    mapping,
+    position,
+    service_error,
+    string,
+)
 
 __all__ = ["AnthropicMessages"]
 
@@ -163,8 +173,8 @@ class _MessagesReducer(TypedReducer):
         if known is not None:
             if id and id != known:
                 raise ProtocolViolation(
-                    f"The message {id!r} starts while the message {known!r} is open; "
-                    "a hop between you and the service has joined two answers"
+                    f"The message {shortened(id)!r} starts while {shortened(known)!r} is open; "
+                    "find the hop between the service and you that joins two answers"
                 )
             return  # sent twice
         self._tell(message, _ABOUT)
@@ -274,9 +284,7 @@ class _MessagesReducer(TypedReducer):
         index = position(payload, "index")
         block = self._open.get(index)
         if block is None:
-            raise ProtocolViolation(
-                f"The block {index} is not open; a part of the stream is missing before this"
-            )
+            raise gap(f"The block {shortened(repr(index))} is not open")
         return block
 
     def _stop(self, index: int) -> Iterator[ChatEvent]:

@@ -25,7 +25,7 @@ from ..event import (
     UsageUpdate,
 )
 from ..eventstream import BytesDecoder, EventStreamFramer, EventStreamMessage
-from ..faults import InvalidJson, ProtocolViolation, ServiceError
+from ..faults import InvalidJson, ProtocolViolation, ServiceError, shortened
 from ..frame import SseFrame
 from ..limits import KIB, MIB, Limits
 from ..payload import parse_json
@@ -35,7 +35,7 @@ from ..stage import Cut, Ending
 from .kept import Kept
 from .message import MessageFold
 from .options import check_options
-from .typed import Payload, mapping, position, string
+from .typed import Payload, as_object, gap, mapping, misfit, position, string
 
 __all__ = ["Bedrock"]
 
@@ -119,9 +119,7 @@ class _MessageReducer(Reducer[ChatEvent, Message]):
         name = frame.header(":event-type")
         if not frame.header(":content-type").startswith("application/json"):
             return (Other(name, frame.payload),)
-        payload = parse_json(_text(frame.payload))
-        if not isinstance(payload, dict):
-            raise ProtocolViolation("The payload of an event is JSON, but not an object")
+        payload = as_object(parse_json(_text(frame.payload)))
         payload.pop(_PADDING, None)
         return self.on_event(name, payload)
 
@@ -193,7 +191,7 @@ class _ConverseReducer(_MessageReducer):
     def _on_input(self, index: int, fragment: str) -> Iterator[ChatEvent]:
         call = self._choice.call(index)
         if call.finished:
-            raise ProtocolViolation(f"Block {index} was stopped, and yet more of its input came")
+            raise gap(f"The block {shortened(repr(index))} is not open")
         yield from self._choice.add_arguments(call, fragment)
 
     def _on_reasoning(self, index: int, content: Payload) -> Iterator[ChatEvent]:
@@ -246,7 +244,7 @@ class _InvokeReducer(_MessageReducer):
         try:
             data = b64decode(string(payload, "bytes"), validate=True)
         except ValueError:
-            raise ProtocolViolation("The bytes of a chunk are not base64") from None
+            raise misfit("The bytes of a chunk are not base64") from None
         frame: SseFrame = ("message", _text(data), "", None)
         yield from self._inner.feed(frame)
         self.ended = self._inner.ended
@@ -263,7 +261,7 @@ def _text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise ProtocolViolation("The payload of an event is not UTF-8") from None
+        raise misfit("The payload of an event is not UTF-8") from None
 
 
 def _error(frame: EventStreamMessage, kind: str) -> ServiceError:

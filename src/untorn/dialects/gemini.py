@@ -35,7 +35,7 @@ from ..stage import Cut, Ending
 from .kept import Kept, to_json
 from .message import Budget, CallFold, ChoiceFold, MessageFold
 from .partial_arguments import PartialArguments
-from .typed import Payload, items, mapping, string
+from .typed import Payload, as_object, items, mapping, string
 
 __all__ = ["Gemini"]
 
@@ -115,10 +115,9 @@ class _GeminiReducer(Reducer[ChatEvent, Message]):
             yield self._fold.finish()
 
     def _on_response(self, response: Any) -> Iterator[ChatEvent]:
-        if not isinstance(response, dict):
-            raise _error(response) or ProtocolViolation(
-                "The payload is JSON, but not an object; check that the service is Gemini"
-            )
+        if isinstance(response, list) and (error := _error(response)):
+            raise error
+        response = as_object(response)
         for candidate in items(response, "candidates"):
             yield from self._on_candidate(candidate)
         for name, value in response.items():

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias, final
 
 from ..event import JsonEvent, Other
-from ..faults import ProtocolViolation, ServiceError
+from ..faults import ServiceError
 from ..frame import Cursor, Extra, SseFrame
 from ..limits import Limits
 from ..payload import parse_json
 from ..reduce import Dialect, Framer, Reducer
 from ..sse import SseFramer
 from .options import check_options
-from .typed import Payload, items, string
+from .typed import Payload, as_object, items, string
 
 __all__ = ["Mcp", "McpEvent", "McpState"]
 
@@ -123,10 +123,7 @@ class _McpReducer(Reducer[McpEvent, McpState]):
                 return
 
     def _on_message(self, id: str, message: Any) -> Iterator[McpEvent]:
-        if not isinstance(message, dict):
-            raise ProtocolViolation(
-                "A message is JSON, but not an object; check that the service speaks JSON-RPC"
-            )
+        message = as_object(message)
         ours = self._is_ours(message.get("id"))
         if message.get("error") is not None and (ours or message.get("id") is None):
             raise _error(message["error"], message)

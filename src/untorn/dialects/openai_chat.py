@@ -26,7 +26,7 @@ from ..limits import Limits
 from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
 from .message import Fields, MessageFold
-from .openai_choice import Answer, Json, misfit, objects
+from .openai_choice import Answer, Json, misplaced, objects
 from .options import check_options
 from .typed import object_of, service_error, string
 
@@ -149,7 +149,7 @@ class _ChatReducer(Reducer[ChatEvent, Message]):
         if index is None:
             index = 0
         elif type(index) is not int:
-            raise misfit("the index of a choice", index)
+            raise misplaced("the index of a choice", index)
         answer = self._answers.get(index)
         if answer is None:
             answer = self._answers[index] = Answer(self._fold.choice(index))

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 from ..event import ChatEvent, Disposition, ReasoningDelta, RefusalDelta, TextDelta
-from ..faults import ProtocolViolation
+from ..faults import ProtocolViolation, shortened
 from ..payload import is_json
 from .message import Budget, CallFold, ChoiceFold, Fields
+from .typed import misfit
 
-__all__ = ["Answer", "Json", "misfit", "objects"]
+__all__ = ["Answer", "Json", "misplaced", "objects"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -212,13 +213,11 @@ def _merge(into: Fields, piece: Json, growing: tuple[str, ...], budget: Budget) 
             into.grow(key, value, budget)
 
 
-def misfit(what: str, value: Any) -> ProtocolViolation:
+def misplaced(what: str, value: Any) -> ProtocolViolation:
     """Return the fault of something that carries the answer and has the wrong type."""
     kinds: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
-    kind = kinds.get(type(value)) or json.dumps(value)[:40]
-    return ProtocolViolation(
-        f"There is {kind} in the place of {what}; check that the dialect fits the service"
-    )
+    kind = kinds.get(type(value)) or shortened(json.dumps(value))
+    return misfit(f"There is {kind} in the place of {what}")
 
 
 def objects(value: Any, what: str) -> Iterator[Json]:
@@ -226,7 +225,7 @@ def objects(value: Any, what: str) -> Iterator[Json]:
     if value is None:
         return
     if not isinstance(value, list):
-        raise misfit(what, value)
+        raise misplaced(what, value)
     for each in value:
         if each is not None:
             yield _object(each, f"one of {what}")
@@ -236,13 +235,13 @@ def _object(value: Any, what: str) -> Json:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise misfit(what, value)
+        raise misplaced(what, value)
     return value
 
 
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
-        raise misfit(what, value)
+        raise misplaced(what, value)
     return value
 
 
