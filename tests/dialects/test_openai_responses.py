@@ -278,6 +278,27 @@ def test_a_call_is_done_once_and_when_it_is_known() -> None:
     assert outcome.unwrap().tool_calls == (done[0].call,)
 
 
+@pytest.mark.parametrize("others", [[], [event("output_item.done", item=message("a"))]])
+def test_arguments_whose_item_never_comes_fail(others: list[dict[str, Any]]) -> None:
+    """Nobody can run a call without its id and name: the answer has lost a part."""
+    arguments = event("function_call_arguments.delta", delta="{}")
+    done = event("function_call_arguments.done", arguments="{}")
+    wire = sse(text("a", 1), arguments, done, *others, ended())
+    events, outcome = read([wire], DIALECT)
+    assert isinstance(outcome, Failed) and isinstance(outcome.error, ProtocolViolation)
+    assert not any(isinstance(each, ToolCallDone | Finish) for each in events)
+    assert [(call.id, call.finished) for call in outcome.partial.tool_calls] == [(None, False)]
+    _, outcome = read([sse(arguments, done, ended(function("{}")))], DIALECT)
+    assert outcome.unwrap().tool_calls[0].id == "c"
+
+
+def test_arguments_without_their_item_are_not_finished_by_an_incomplete_response() -> None:
+    """A limit may have cut the item off: that is no fault."""
+    wire = sse(event("function_call_arguments.delta", delta="{}"), ended(how="incomplete"))
+    call = read([wire], DIALECT)[1].unwrap().tool_calls[0]
+    assert (call.id, call.finished) == (None, False)
+
+
 def test_a_call_cut_by_a_limit_is_never_finished() -> None:
     """An incomplete response finishes no call, though its arguments may parse."""
     wire = sse(

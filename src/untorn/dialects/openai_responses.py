@@ -26,11 +26,12 @@ from ..event import (
     TextDelta,
     UsageUpdate,
 )
+from ..faults import shortened
 from ..limits import Limits
 from ..outcome import Cause
 from ..reduce import Dialect, Reducer
 from .message import TextFold
-from .typed import Payload, TypedReducer, items, mapping, position, service_error, string
+from .typed import Payload, TypedReducer, gap, items, mapping, position, service_error, string
 
 __all__ = ["OpenAIResponses"]
 
@@ -79,8 +80,9 @@ class OpenAIResponses(Dialect[ChatEvent, Message]):
     Completes at `response.completed` or `response.incomplete` (the marker); the
     disposition says which, `finish_reason` is the status or the reason why it is
     incomplete. Fails at `error`, `response.failed`, and a response that ends with
-    the status `failed` or with an `error`, whatever its event says. A
-    response that was cancelled is `Interrupted(CANCELLED)`. The end of the
+    the status `failed` or with an `error`, whatever its event says, and at
+    `response.completed` if the item of a call never came: its id and name are lost.
+    A response that was cancelled is `Interrupted(CANCELLED)`. The end of the
     transport, and a `[DONE]`, before the marker are interruptions.
 
     Snapshots (`*.done` and the response at the end) make no event where they
@@ -90,10 +92,11 @@ class OpenAIResponses(Dialect[ChatEvent, Message]):
 
     Summaries of reasoning are paragraphs: a blank line is put between two.
 
-    `ToolCallDone` comes at the end of a call's arguments. In an incomplete
-    response a call that did not end before is finished only if the status of its
-    item is `completed`. The input of a custom tool is free text; look at
-    `finished`, not at `valid`.
+    `ToolCallDone` comes at the end of a call's arguments, or with its item where the
+    arguments come first, as in a stream that is resumed. In an incomplete response
+    a call that did not end before is finished only if the status of its item is
+    `completed`. The input of a custom tool is free text; look at `finished`, not at
+    `valid`.
 
     `extra`: `response` (the latest, without `output`), `output` (the items, with
     encrypted reasoning and the tools the service ran), `annotations`,
@@ -245,6 +248,15 @@ class _ResponsesReducer(TypedReducer):
         if status == "completed" or (ended and status not in ("in_progress", "incomplete")):
             yield from self.choice.finish_call(call)
 
+    def _check_calls(self) -> None:
+        """Raise `ProtocolViolation` where the item of a call never came: it has no id, no name.
+
+        Not before the end, for in a stream that is resumed the item comes behind the arguments.
+        """
+        for index in self.choice.calls:
+            if index not in self._output or self._types[index] not in _CALL_FIELDS:
+                raise gap(f"The item {shortened(repr(index))} of a call did not come")
+
     # --- items ----------------------------------------------------------------
 
     def _on_item_added(self, kind: str, payload: Payload) -> Iterator[ChatEvent]:
@@ -323,6 +335,7 @@ class _ResponsesReducer(TypedReducer):
         for index, item in zip(self._places(output), output, strict=True):
             yield from self._settle_item(index, item, ended=not incomplete)
         if not incomplete:
+            self._check_calls()
             yield from self.fold.finish_calls()
         yield from self._finish(kind, status, response, incomplete)
 
