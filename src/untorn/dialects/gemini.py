@@ -52,6 +52,7 @@ _FAILURES: Final = frozenset({"UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
 # Fields that are folded; all others are kept as they are.
 _OF_RESPONSE: Final = frozenset({"candidates", "usageMetadata", "error"})
 _OF_CANDIDATE: Final = frozenset({"content", "citationMetadata", "finishReason", "index"})
+_OF_FAILURE: Final = _OF_CANDIDATE | {"finishMessage"}
 # Fields that say something about a part, and not what it is.
 _OF_ANY_PART: Final = frozenset({"thought", "thoughtSignature", "videoMetadata", "partMetadata"})
 
@@ -164,19 +165,19 @@ class _Candidate:
         for part in items(mapping(candidate, "content"), "parts"):
             yield from self._on_part(part)
         yield from self._on_citations(mapping(candidate, "citationMetadata"))
-        choice = self._choice
-        choice.finish_reason = string(candidate, "finishReason") or choice.finish_reason
-        reason = choice.finish_reason or ""
-        fails = reason in _FAILURES or reason.startswith("MALFORMED_")
+        if reason := string(candidate, "finishReason"):
+            self._choice.finish_reason = reason
+        failure = _failure(reason, candidate)
+        yield from self._on_rest(candidate, _OF_FAILURE if failure else _OF_CANDIDATE)
+        if failure is not None:
+            raise failure
+        if self._choice.finish_reason:
+            self._choice.disposition = self._disposition(self._choice.finish_reason)
+
+    def _on_rest(self, candidate: Payload, folded: frozenset[str]) -> Iterator[ChatEvent]:
         for name, value in candidate.items():
-            is_fault = fails and name == "finishMessage"
-            if name not in _OF_CANDIDATE and not is_fault and self._kept.put(name, value):
+            if name not in folded and self._kept.put(name, value):
                 yield Other(name, value)
-        if fails:
-            message = string(candidate, "finishMessage") or None
-            raise ServiceError(message, type=reason, raw=candidate)
-        if reason:
-            choice.disposition = self._disposition(reason)
 
     def _disposition(self, reason: str) -> Disposition:
         if reason.startswith("IMAGE_"):
@@ -213,21 +214,25 @@ class _Candidate:
         continues = call.get("willContinue") is True
         partial = items(call, "partialArgs")
         if name := string(call, "name"):
-            key = len(self._choice.calls)
-            fold = self._choice.call(key, string(call, "id"), name)
+            fold = self._choice.call(len(self._choice.calls), string(call, "id"), name)
             if not (continues or partial):
-                args = call.get("args")
-                yield from self._choice.add_arguments(fold, "{}" if args is None else to_json(args))
-                yield from self._choice.finish_call(fold)
+                yield from self._on_whole(fold, call.get("args"))
                 return
             self._open.append((fold, PartialArguments(self._budget)))
             yield from self._choice.add_arguments(fold, "")
-        if not self._open:
+        if self._open:
+            yield from self._on_partial(partial, continues)
+        else:
             yield Other("functionCall", call)
-            return
-        fold, arguments = self._open[-1]
+
+    def _on_whole(self, call: CallFold, args: Any) -> Iterator[ChatEvent]:
+        yield from self._choice.add_arguments(call, "{}" if args is None else to_json(args))
+        yield from self._choice.finish_call(call)
+
+    def _on_partial(self, partial: list[Payload], continues: bool) -> Iterator[ChatEvent]:
+        call, arguments = self._open[-1]
         for argument in partial:
-            yield from self._choice.add_arguments(fold, arguments.add(argument))
+            yield from self._choice.add_arguments(call, arguments.add(argument))
         if not continues:
             yield from self._close(*self._open.pop())
 
@@ -237,6 +242,13 @@ class _Candidate:
         else:
             call.arguments.replace(arguments.whole())
         yield from self._choice.finish_call(call)
+
+
+def _failure(reason: str, candidate: Payload) -> ServiceError | None:
+    """Return the fault that a finish reason is, if it is one."""
+    if reason not in _FAILURES and not reason.startswith("MALFORMED_"):
+        return None
+    return ServiceError(string(candidate, "finishMessage") or None, type=reason, raw=candidate)
 
 
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?')
