@@ -295,13 +295,14 @@ def test_a_damaged_message_fails() -> None:
     ("wire", "fault"),
     [
         (event("messageStart", [1]), ProtocolViolation),
+        (wire_of([delta(0, toolUse={"input": "{}"})]), ProtocolViolation),
         (frame(b"{", content_type="application/json", event_type="x"), InvalidJson),
         (frame(b"\xff", content_type="application/json", event_type="x"), ProtocolViolation),
         (chunk({}), ProtocolViolation),
     ],
 )
 def test_payloads_that_fail(wire: bytes, fault: type[Exception]) -> None:
-    """No object, no JSON, no UTF-8; and a chunk where the model's dialect was not named."""
+    """No object, no JSON, no UTF-8, a piece of a call that has no beginning, a chunk of a model."""
     _, outcome = read([wire], CONVERSE)
     assert isinstance(outcome, Failed) and type(outcome.error) is fault
 

@@ -292,6 +292,55 @@ def test_arguments_whose_item_never_comes_fail(others: list[dict[str, Any]]) -> 
     assert outcome.unwrap().tool_calls[0].id == "c"
 
 
+@pytest.mark.parametrize("missing", ["call_id", "name"])
+def test_a_call_is_not_done_before_its_id_and_name_are_known(missing: str) -> None:
+    """The end of the arguments does not say what to call, or whom to answer."""
+    wire = sse(
+        event("output_item.added", item={**function("", "in_progress"), missing: None}),
+        event("function_call_arguments.done", arguments="{}"),
+        event("output_item.done", item=function("{}")),
+        ended(function("{}")),
+    )
+    done = [each for each in read([wire], DIALECT)[0] if isinstance(each, ToolCallDone)]
+    assert [(each.call.id, each.call.name) for each in done] == [("c", "f")]
+
+
+def test_arguments_behind_their_end_fail() -> None:
+    """The call was handed out without them."""
+    wire = sse(
+        event("output_item.added", item=function("", "in_progress")),
+        event("function_call_arguments.done", arguments="{}"),
+        event("function_call_arguments.delta", delta="{}"),
+        ended(),
+    )
+    _, outcome = read([wire], DIALECT)
+    assert isinstance(outcome, Failed) and outcome.error.code == "protocol"
+    assert outcome.partial.tool_calls[0].arguments == "{}"
+
+
+def test_a_position_below_zero_is_one_like_any_other() -> None:
+    """The final list does not begin there."""
+    _, outcome = read([sse(text("a", -(10**30)), ended(message("a")))], DIALECT)
+    assert outcome.unwrap().text == "a"
+
+
+def test_a_snapshot_that_passes_the_limit_leaves_what_was_folded() -> None:
+    """What was handed out stays in the partial value."""
+    wire = sse(text("abc"), text_done("x" * 99))
+    _, outcome = read([wire], DIALECT, Limits(value_bytes=50))
+    assert isinstance(outcome, Failed) and outcome.error.code == "value-limit"
+    assert outcome.partial.text == "abc"
+
+
+def test_a_fault_behind_a_snapshot_does_not_hide_it() -> None:
+    """The text was replaced before the fault, and whoever shows it hears of that."""
+    part = {"type": "output_text", "text": "xyz", "annotations": [{"title": "t" * 99}]}
+    wire = sse(text("abc"), event("content_part.done", content_index=0, part=part))
+    events, outcome = read([wire], DIALECT, Limits(value_bytes=50))
+    assert isinstance(outcome, Failed) and outcome.partial.text == "xyz"
+    assert isinstance(events[-1], Snapshot) and events[-1].value == outcome.partial
+
+
 def test_arguments_without_their_item_are_not_finished_by_an_incomplete_response() -> None:
     """A limit may have cut the item off: that is no fault."""
     wire = sse(event("function_call_arguments.delta", delta="{}"), ended(how="incomplete"))

@@ -172,8 +172,9 @@ class _MessagesReducer(TypedReducer):
         known, id = self._about.get("id"), string(message, "id")
         if known is not None:
             if id and id != known:
+                other, first = shortened(repr(id)), shortened(repr(known))
                 raise ProtocolViolation(
-                    f"The message {shortened(id)!r} starts while {shortened(known)!r} is open; "
+                    f"The message {other} starts while {first} is open; "
                     "find the hop between the service and you that joins two answers"
                 )
             return  # sent twice

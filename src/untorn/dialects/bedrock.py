@@ -67,10 +67,10 @@ class Bedrock(Dialect[ChatEvent, Message]):
     is handed to it as the data of an event without a type of its own. What completes
     and what fails is for it to say.
 
-    Fails at an `exception` or `error` message, at a `malformed_...` stop reason,
-    and at a message that is damaged. `extra` has `metrics`, `trace` and other
-    fields of `metadata`, `citations`, and `reasoning`: signatures and redacted
-    content as they came.
+    Fails at an `exception` or `error` message, at a `malformed_...` stop reason, at a
+    piece of a call that is not open, and at a message that is damaged. `extra` has
+    `metrics`, `trace` and other fields of `metadata`, `citations`, and `reasoning`:
+    signatures and redacted content as they came.
     """
 
     inner: Dialect[ChatEvent, Message] | None = None
@@ -189,8 +189,8 @@ class _ConverseReducer(_MessageReducer):
                 yield Other(name, payload)
 
     def _on_input(self, index: int, fragment: str) -> Iterator[ChatEvent]:
-        call = self._choice.call(index)
-        if call.finished:
+        call = self._choice.calls.get(index)
+        if call is None or call.finished:
             raise gap(f"The block {shortened(repr(index))} is not open")
         yield from self._choice.add_arguments(call, fragment)
 

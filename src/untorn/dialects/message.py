@@ -44,13 +44,16 @@ class Budget:
 
     def spend(self, text: str) -> None:
         """Take the UTF-8 size of `text`; raises `LimitExceeded`."""
-        self._left -= _size(text)
-        if self._left < 0:
-            raise LimitExceeded("value_bytes", self._most)
+        self._take(_size(text))
 
-    def give_back(self, text: str) -> None:
-        """Return the UTF-8 size of a text that is no longer kept."""
-        self._left += _size(text)
+    def exchange(self, old: str, new: str) -> None:
+        """Take the size of a text that is kept in the place of another; raises as `spend`."""
+        self._take(_size(new) - _size(old))
+
+    def _take(self, size: int) -> None:
+        if size > self._left:
+            raise LimitExceeded("value_bytes", self._most)
+        self._left -= size
 
 
 def _size(text: str) -> int:
@@ -85,11 +88,7 @@ class TextFold:
     def add(self, text: str) -> str:
         """Append `text`; return what can be handed out of it now."""
         self._budget.spend(text)
-        if self._half or not text.isascii():
-            text = self._heal(text)
-        if text:
-            self._parts.append(text)
-        return text
+        return self._append(text)
 
     def flush(self) -> str:
         """Give up waiting for the second half; return what that hands out."""
@@ -102,9 +101,9 @@ class TextFold:
 
     def replace(self, text: str) -> None:
         """Put a snapshot in the place of all there is."""
-        self._budget.give_back(str(self) + self._half)
+        self._budget.exchange(str(self) + self._half, text)
         self._parts, self._half = [], ""
-        self.add(text)
+        self._append(text)
         self.flush()
 
     def agrees(self, text: str) -> bool:
@@ -112,6 +111,13 @@ class TextFold:
         other = TextFold(Budget(4 * len(text)))
         other.add(text)
         return str(other) == str(self) and other._half == self._half
+
+    def _append(self, text: str) -> str:
+        if self._half or not text.isascii():
+            text = self._heal(text)
+        if text:
+            self._parts.append(text)
+        return text
 
     def _heal(self, text: str) -> str:
         text, self._half = self._half + text, ""

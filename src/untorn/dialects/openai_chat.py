@@ -60,6 +60,7 @@ class OpenAIChat(Dialect[ChatEvent, Message]):
     never finished, for what looks like no arguments may be arguments cut off. Where no
     finish reason came, or one that is not known, a call is finished only if its
     arguments are a whole JSON object: nothing can follow one, so it is not cut off.
+    One without a name has lost its beginning, and is never finished.
 
     `Message.extra`: `id`, `created`, `model`, `provider`, `service_tier` and
     `system_fingerprint`; and of each choice `annotations`, `audio`, `images`,

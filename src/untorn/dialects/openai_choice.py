@@ -63,6 +63,8 @@ class Answer:
                 yield from self.fold.finish_call(call)
 
     def _is_whole(self, call: CallFold) -> bool:
+        if call.name is None:  # it has lost its beginning, and nobody can run it
+            return False
         if self.fold.disposition in ("complete", "tool"):
             return bool(call.arguments) or call not in self._calls.displaced
         # Nobody says that the calls are whole; but nothing can follow a closed object.

@@ -30,6 +30,7 @@ from ..faults import shortened
 from ..limits import Limits
 from ..outcome import Cause
 from ..reduce import Dialect, Reducer
+from ..stage import Ending
 from .message import TextFold
 from .typed import Payload, TypedReducer, gap, items, mapping, position, service_error, string
 
@@ -167,6 +168,15 @@ class _ResponsesReducer(TypedReducer):
             yield from self._on_arguments(name, verb, payload)
         else:
             yield from self._on_other(kind, name if verb == "delta" else "", payload)
+        yield from self._snapshot()
+
+    def end(self, ending: Ending) -> Iterator[ChatEvent]:
+        """Return what was held back, and a snapshot where a fault came between."""
+        yield from super().end(ending)
+        yield from self._snapshot()
+
+    def _snapshot(self) -> Iterator[ChatEvent]:
+        """Say that what was handed out does not stand any more, if something was replaced."""
         if self._replaced:
             self._replaced = False
             yield Snapshot(self.value)
@@ -230,9 +240,11 @@ class _ResponsesReducer(TypedReducer):
         call = self.choice.call(index, None, string(payload, "name"))
         if verb == "done":
             yield from self._noted(self.choice.settle_arguments(call, string(payload, field)))
-            if call.id is not None:  # else the item, which is to come, knows it
+            if call.id and call.name:  # else the item, which is to come, knows them
                 yield from self.choice.finish_call(call)
         elif delta := string(payload, "delta"):
+            if call.finished:
+                raise gap(f"The arguments of the call {shortened(repr(index))} have ended")
             yield from self.choice.add_arguments(call, delta)
 
     def _open_call(self, index: int, item: Payload) -> Iterator[ChatEvent]:
@@ -299,7 +311,9 @@ class _ResponsesReducer(TypedReducer):
         of a type is the n-th of that type.
         """
         kinds = [string(item, "type") for item in output]
-        if all(index < len(kinds) and kinds[index] == kind for index, kind in self._types.items()):
+        if all(
+            0 <= index < len(kinds) and kinds[index] == kind for index, kind in self._types.items()
+        ):
             return list(range(len(kinds)))
         left = {kind: sorted(at for at, k in self._types.items() if k == kind) for kind in kinds}
         fresh = max(self._types) + 1
@@ -345,9 +359,7 @@ class _ResponsesReducer(TypedReducer):
         choice = self.choice
         yield from self.fold.flush()
         self._order()
-        if self._replaced:
-            self._replaced = False
-            yield Snapshot(self.value)
+        yield from self._snapshot()
         reason = string(mapping(response, "incomplete_details"), "reason") if incomplete else ""
         choice.finish_reason = reason or status
         choice.disposition = _INCOMPLETE.get(reason, "unknown") if incomplete else self._completed()
