@@ -23,6 +23,7 @@ from ..event import (
     Message,
     Other,
     ReasoningDelta,
+    Snapshot,
     TextDelta,
     UsageUpdate,
 )
@@ -75,7 +76,8 @@ class Gemini(Dialect[ChatEvent, Message]):
     (`groundingMetadata`, `modelVersion`, ...), the last of each; `citations`; and
     in `parts`, whole, the parts that are more than text: those with a
     `thoughtSignature`, code, images. The id of a call is `None` where the service
-    gives none.
+    gives none. Where the pieces of its arguments did not come in their order, a
+    `Snapshot` with all of them takes the place of those that were handed out.
     """
 
     asks: ClassVar[frozenset[type[Extra]]] = frozenset({Stray, Tail})
@@ -109,6 +111,7 @@ class _GeminiReducer(Reducer[ChatEvent, Message]):
 
     def end(self, ending: Ending) -> Iterable[ChatEvent]:
         yield from self._fold.flush()
+        yield from self._snapshot()
         clean = isinstance(ending, Cut) and ending.clean and not self._bare.open
         choices = self._fold.choices.values()
         if clean and choices and all(choice.finish_reason for choice in choices):
@@ -139,6 +142,15 @@ class _GeminiReducer(Reducer[ChatEvent, Message]):
         if string(content, "finishReason"):
             self._marker = "finishReason"
         yield from self._candidates[number].feed(content)
+        yield from self._snapshot()
+
+    def _snapshot(self) -> Iterator[ChatEvent]:
+        """Say that what was handed out does not stand any more, if something was replaced."""
+        replaced = [each for each in self._candidates.values() if each.replaced]
+        for candidate in replaced:
+            candidate.replaced = False
+        if replaced:
+            yield Snapshot(self.value)
 
     def _on_block(self, response: Payload) -> None:
         """A blocked prompt has no candidates, and its `blockReason` is the reason for that."""
@@ -152,13 +164,15 @@ class _GeminiReducer(Reducer[ChatEvent, Message]):
 class _Candidate:
     """One of the answers, and its calls that lie open, the innermost last."""
 
-    __slots__ = ("_budget", "_choice", "_kept", "_open")
+    __slots__ = ("_budget", "_choice", "_kept", "_open", "replaced")
 
     def __init__(self, choice: ChoiceFold, budget: Budget) -> None:
         self._choice = choice
         self._budget = budget
         self._kept = Kept(choice.extra, budget)
         self._open: list[tuple[CallFold, PartialArguments]] = []
+        self.replaced = False
+        """Whether arguments that were handed out do not stand any more."""
 
     def feed(self, candidate: Payload) -> Iterator[ChatEvent]:
         """Return the events of one piece; raises `ServiceError` if it gave up."""
@@ -241,6 +255,7 @@ class _Candidate:
             yield from self._choice.add_arguments(call, arguments.close())
         else:
             call.arguments.replace(arguments.whole())
+            self.replaced = True
         yield from self._choice.finish_call(call)
 
 
