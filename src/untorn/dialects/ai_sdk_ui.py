@@ -27,6 +27,7 @@ from ..outcome import Cause
 from ..payload import is_json, parse_json
 from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
+from .kept import Kept
 from .message import CallFold
 from .typed import Payload, TypedReducer, compact, gap, identifier, service_error, string
 
@@ -87,7 +88,7 @@ class _UiReducer(TypedReducer):
     def __init__(self, value_bytes: int) -> None:
         super().__init__(value_bytes)
         self._about: Payload = {}
-        self._metadata: Any = None
+        self._kept = Kept(self._about, self.fold.budget)
         self._finished = False
         # Everything that a step adds is numbered, so that it can be taken back.
         self._number = 0
@@ -114,7 +115,6 @@ class _UiReducer(TypedReducer):
     def extra(self) -> Payload:
         found: Payload = {
             **self._about,
-            "metadata": self._metadata,
             "parts": [part for _, part in self._parts.values()],
             "tools": {id: dict(states) for id, states in self._tools.items()},
         }
@@ -283,7 +283,7 @@ class _UiReducer(TypedReducer):
 
     def _merge(self, metadata: Any) -> Iterator[ChatEvent]:
         if metadata is not None:
-            self._metadata = _merged(self._metadata, metadata)
+            self._kept.put("metadata", _merged(self._about.get("metadata"), metadata))
             yield Other("message-metadata", metadata)
 
 

@@ -229,8 +229,12 @@ class ChoiceFold:
         call = self.calls.get(key)
         if call is None:
             call = self.calls[key] = CallFold(len(self.calls), self.budget)
-        call.id = call.id or id or None
-        call.name = call.name or name or None
+        if id and not call.id:
+            self.budget.spend(id)
+            call.id = id
+        if name and not call.name:
+            self.budget.spend(name)
+            call.name = name
         return call
 
     def add_arguments(self, call: CallFold, fragment: str) -> Iterator[ChatEvent]:
@@ -299,7 +303,9 @@ class ChoiceFold:
 
     def drop_call(self, key: Hashable) -> None:
         """Take the call at position `key` back; only the latest may be, lest an index change."""
-        self.calls.pop(key).arguments.replace("")
+        call = self.calls.pop(key)
+        call.arguments.replace("")
+        self.budget.exchange((call.id or "") + (call.name or ""), "")
 
     def text(self, kind: type[TextDelta | ReasoningDelta | RefusalDelta]) -> str:
         """Return all text of one kind."""

@@ -31,6 +31,7 @@ from ..limits import Limits
 from ..outcome import Cause
 from ..reduce import Dialect, Reducer
 from ..stage import Ending
+from .kept import Kept
 from .message import TextFold
 from .typed import Payload, TypedReducer, gap, items, mapping, position, service_error, string
 
@@ -67,6 +68,8 @@ _CALLS: Final = {
 _CALL_FIELDS: Final = dict(_CALLS.values())
 # Items that wait for the client without being calls with arguments.
 _ACTIONS: Final = frozenset({"apply_patch_call", "computer_call", "local_shell_call"})
+# What is folded of such an item, or of a message, and so counted already.
+_FOLDED: Final = frozenset({"content", "summary", "arguments", "input"})
 _INCOMPLETE: Final[dict[str, Disposition]] = {
     "max_output_tokens": "truncated",
     "content_filter": "filtered",
@@ -116,6 +119,7 @@ class _ResponsesReducer(TypedReducer):
         self._response: Payload = {}
         self._types: dict[int, str] = {}
         self._output: dict[int, Payload] = {}
+        self._kept_items = Kept({}, self.fold.budget)
         self._annotations: dict[tuple[int, int, int], Payload] = {}
         self._logprobs: list[Any] = []
         self._deltas: dict[str, dict[int, TextFold]] = {}
@@ -297,8 +301,9 @@ class _ResponsesReducer(TypedReducer):
 
     def _keep(self, index: int, item: Payload) -> None:
         kind = string(item, "type")
-        if index not in self._output and kind not in ("message", "reasoning", *_CALL_FIELDS):
-            self.charge()
+        folds = kind in ("message", "reasoning", *_CALL_FIELDS)
+        beside = {name: value for name, value in item.items() if name not in _FOLDED}
+        self._kept_items.put(str(index), beside if folds else item)
         self._output[index] = item
         if kind:
             self._types[index] = kind
