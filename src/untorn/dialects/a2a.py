@@ -9,7 +9,7 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -22,7 +22,7 @@ from ..reduce import Dialect, Reducer
 from ..stage import Ending
 from .kept import Kept, to_json
 from .message import MessageFold
-from .typed import Payload, items, mapping, object_of, string
+from .typed import Payload, code_of, items, mapping, object_of, string
 
 __all__ = ["A2A"]
 
@@ -84,6 +84,12 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
         self._extra: dict[str, Any] = {}
         self._kept = Kept(self._extra, self._fold.budget)
         self._artifacts: dict[str, _Artifact] = {}
+        self._handlers: dict[str, Callable[[Payload], Iterator[ChatEvent]]] = {
+            "task": self._on_task,
+            "message": self._on_message,
+            "statusUpdate": self._on_status_update,
+            "artifactUpdate": self._on_artifact_update,
+        }
 
     @property
     def value(self) -> Message:
@@ -96,19 +102,9 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
         response = object_of(event, data)
         if event == "error" or response.get("error") is not None:
             raise _error(response)
-        found = response["result"] if isinstance(response.get("result"), dict) else response
-        kind = _KINDS_OF_0_3.get(string(found, "kind"))
-        if kind is not None:
-            found = {kind: found}
-        handlers = {
-            "task": self._on_task,
-            "message": self._on_message,
-            "statusUpdate": self._on_status_update,
-            "artifactUpdate": self._on_artifact_update,
-        }
-        for name, value in found.items():
-            if name in handlers and isinstance(value, dict):
-                yield from handlers[name](value)
+        for name, value in _found(response).items():
+            if name in self._handlers and isinstance(value, dict):
+                yield from self._handlers[name](value)
             elif name not in ("jsonrpc", "id"):
                 yield Other(name, value)
             if self.ended is not None:
@@ -191,6 +187,14 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
         yield self._fold.finish()
 
 
+def _found(response: Payload) -> Payload:
+    """Return what a response has found, under the names that it has since version 1."""
+    result = response.get("result")
+    found = result if isinstance(result, dict) else response
+    kind = _KINDS_OF_0_3.get(string(found, "kind"))
+    return found if kind is None else {kind: found}
+
+
 def _bare(state: str) -> str:
     """Return the name of a state without what the versions of the protocol write around it."""
     return state.upper().replace("-", "_").removeprefix(_PREFIX)
@@ -210,10 +214,9 @@ def _error(response: Payload) -> ServiceError:
     """Return the error of JSON-RPC `{code, message}` or of HTTP+JSON `{code, status, message}`."""
     error = response.get("error", response)
     said = error if isinstance(error, dict) else {"message": error}
-    code = said.get("code")
     return ServiceError(
         string(said, "message") or None,
         type=string(said, "status") or None,
-        service_code=code if isinstance(code, (str, int)) else None,
+        service_code=code_of(said),
         raw=response,
     )

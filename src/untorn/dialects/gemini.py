@@ -36,7 +36,7 @@ from ..stage import Cut, Ending
 from .kept import Kept, to_json
 from .message import Budget, CallFold, ChoiceFold, MessageFold
 from .partial_arguments import PartialArguments
-from .typed import Payload, as_object, items, mapping, string
+from .typed import Payload, as_object, code_of, items, mapping, string
 
 __all__ = ["Gemini"]
 
@@ -328,10 +328,9 @@ def _error(payload: Any) -> ServiceError | None:
     if not isinstance(payload, dict) or not (error := payload.get("error")):
         return None
     said = error if isinstance(error, dict) else {"message": error}
-    code = said.get("code")
     return ServiceError(
         string(said, "message") or None,
         type=string(said, "status") or None,
-        service_code=code if isinstance(code, (str, int)) else None,
+        service_code=code_of(said),
         raw=payload,
     )

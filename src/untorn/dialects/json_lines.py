@@ -1,4 +1,7 @@
-"""NDJSON, JSON Lines: one JSON value per line."""
+"""NDJSON, JSON Lines: one JSON value per line.
+
+https://github.com/ndjson/ndjson-spec, https://jsonlines.org
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from ..payload import parse_json
 from ..reduce import Dialect, Framer, Reducer
 from ..sse import SseFramer
 from .options import check_options
-from .typed import Payload, as_object, items, string
+from .typed import Payload, as_object, code_of, items, string
 
 __all__ = ["Mcp", "McpEvent", "McpState"]
 
@@ -144,9 +144,8 @@ class _McpReducer(Reducer[McpEvent, McpState]):
 def _error(error: Any, message: Payload) -> ServiceError:
     """Return a JSON-RPC error `{code, message, data}` as a fault."""
     said = error if isinstance(error, dict) else {"message": error}
-    code = said.get("code")
     return ServiceError(
         string(said, "message") or None,
-        service_code=code if isinstance(code, (str, int)) else None,
+        service_code=code_of(said),
         raw=message,
     )

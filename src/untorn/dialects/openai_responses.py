@@ -269,8 +269,9 @@ class _ResponsesReducer(TypedReducer):
 
         Not before the end, for in a stream that is resumed the item comes behind the arguments.
         """
+        came = {index for index in self._output if self._types.get(index) in _CALL_FIELDS}
         for index in self.choice.calls:
-            if index not in self._output or self._types[index] not in _CALL_FIELDS:
+            if index not in came:
                 raise gap(f"The item {shortened(repr(index))} of a call did not come")
 
     # --- items ----------------------------------------------------------------

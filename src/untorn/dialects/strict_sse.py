@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeAlias, final
+from typing import ClassVar, Final, TypeAlias, final
 
 from ..event import JsonEvent
-from ..faults import ProtocolViolation, ServiceError, shortened
+from ..faults import ProtocolViolation, shortened
 from ..frame import Frames, Span
 from ..limits import Limits
 from ..ndjson import LfFramer
@@ -25,6 +25,7 @@ from ..reduce import Dialect, Framer, Reducer
 from ..sse import SseFramer
 from ..stage import Cut, Ending
 from .options import check_options
+from .typed import service_error
 
 __all__ = ["StrictSse"]
 
@@ -140,18 +141,8 @@ class _StrictReducer(Reducer[JsonEvent, int]):
         value = parse_json(data)
         kind = value.get("type") if isinstance(value, dict) else None
         if kind is not None and kind == self._error:
-            raise _service_error(value)
+            raise service_error(value, value)
         self._count += 1
         if kind is not None and kind == self._finish:
             self.complete(self._finish)
         return (JsonEvent(id, value),)
-
-
-def _service_error(value: dict[str, Any]) -> ServiceError:
-    message, code = value.get("message"), value.get("code")
-    return ServiceError(
-        message if isinstance(message, str) else None,
-        type=value["type"],
-        service_code=code if isinstance(code, (str, int)) else None,
-        raw=value,
-    )

@@ -25,6 +25,7 @@ __all__ = [
     "Payload",
     "TypedReducer",
     "as_object",
+    "code_of",
     "compact",
     "gap",
     "identifier",
@@ -185,14 +186,19 @@ def service_error(error: Any, raw: Payload, *, type: str | None = None) -> Servi
     `type` stands where the words name none.
     """
     said = error if isinstance(error, dict) else {"message": error}
-    code = said.get("code")
     return ServiceError(
         string(said, "message") or None,
         type=string(said, "type") or type or None,
-        service_code=code if isinstance(code, (str, int)) else None,
+        service_code=code_of(said),
         request_id=string(raw, "request_id") or None,
         raw=raw,
     )
+
+
+def code_of(said: Payload) -> str | int | None:
+    """Return the code of an error, `None` where there is none."""
+    code = said.get("code")
+    return code if isinstance(code, (str, int)) else None
 
 
 def compact(value: Any) -> str:
