@@ -43,17 +43,20 @@ class Budget:
         self._most = self._left = value_bytes
 
     def spend(self, text: str) -> None:
-        """Take the UTF-8 size of `text`; raises `LimitExceeded`."""
-        self._take(_size(text))
+        """Take the UTF-8 size of `text`; raises `LimitExceeded`, and then takes nothing."""
+        left = self._left - _size(text)
+        if left < 0:
+            raise LimitExceeded("value_bytes", self._most)
+        self._left = left
 
     def exchange(self, old: str, new: str) -> None:
         """Take the size of a text that is kept in the place of another; raises as `spend`."""
-        self._take(_size(new) - _size(old))
-
-    def _take(self, size: int) -> None:
-        if size > self._left:
-            raise LimitExceeded("value_bytes", self._most)
-        self._left -= size
+        kept, self._left = self._left, self._left + _size(old)
+        try:
+            self.spend(new)
+        except LimitExceeded:
+            self._left = kept
+            raise
 
 
 def _size(text: str) -> int:

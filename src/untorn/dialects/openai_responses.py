@@ -172,7 +172,8 @@ class _ResponsesReducer(TypedReducer):
             yield from self._on_arguments(name, verb, payload)
         else:
             yield from self._on_other(kind, name if verb == "delta" else "", payload)
-        yield from self._snapshot()
+        if self._replaced:
+            yield from self._snapshot()
 
     def end(self, ending: Ending) -> Iterator[ChatEvent]:
         """Return what was held back, and a snapshot where a fault came between."""
