@@ -305,6 +305,29 @@ def test_a_call_is_not_done_before_its_id_and_name_are_known(missing: str) -> No
     assert [(each.call.id, each.call.name) for each in done] == [("c", "f")]
 
 
+@pytest.mark.parametrize("said", [{}, {"arguments": ""}, {"arguments": None}])
+def test_a_call_is_not_done_without_arguments_that_its_item_has(said: dict[str, Any]) -> None:
+    """Where the end of the arguments does not say them, the item does."""
+    wire = sse(
+        event("output_item.added", item=function("", "in_progress")),
+        event("function_call_arguments.done", **said),
+        event("output_item.done", item=function('{"a":1}')),
+        ended(function('{"a":1}')),
+    )
+    events, outcome = read([wire], DIALECT)
+    done = [each.call for each in events if isinstance(each, ToolCallDone)]
+    assert done == list(outcome.unwrap().tool_calls) and done[0].arguments == '{"a":1}'
+
+
+@pytest.mark.parametrize("missing", ["call_id", "name"])
+def test_a_call_whose_item_is_not_whole_is_done_by_the_response(missing: str) -> None:
+    """As late as that, but with its id and its name."""
+    item = function("{}")
+    wire = sse(event("output_item.done", item={**item, missing: None}), ended(item))
+    done = [each for each in read([wire], DIALECT)[0] if isinstance(each, ToolCallDone)]
+    assert [(each.call.id, each.call.name) for each in done] == [("c", "f")]
+
+
 def test_arguments_behind_their_end_fail() -> None:
     """The call was handed out without them."""
     wire = sse(

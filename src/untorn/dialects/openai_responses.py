@@ -32,7 +32,7 @@ from ..outcome import Cause
 from ..reduce import Dialect, Reducer
 from ..stage import Ending
 from .kept import Kept
-from .message import TextFold
+from .message import CallFold, TextFold
 from .typed import Payload, TypedReducer, gap, items, mapping, position, service_error, string
 
 __all__ = ["OpenAIResponses"]
@@ -245,8 +245,8 @@ class _ResponsesReducer(TypedReducer):
         call = self.choice.call(index, None, string(payload, "name"))
         if verb == "done":
             yield from self._noted(self.choice.settle_arguments(call, string(payload, field)))
-            if call.id and call.name:  # else the item, which is to come, knows them
-                yield from self.choice.finish_call(call)
+            if call.arguments:  # else the item, which is to come, may have some
+                yield from self._finish_call(call)
         elif delta := string(payload, "delta"):
             if call.finished:
                 raise gap(f"The arguments of the call {shortened(repr(index))} have ended")
@@ -263,6 +263,11 @@ class _ResponsesReducer(TypedReducer):
         yield from self._noted(self.choice.settle_arguments(call, arguments))
         status = item.get("status")
         if status == "completed" or (ended and status not in ("in_progress", "incomplete")):
+            yield from self._finish_call(call)
+
+    def _finish_call(self, call: CallFold) -> Iterator[ChatEvent]:
+        """Finish a call that can be run; what is not known of another, the response may say."""
+        if call.id and call.name:
             yield from self.choice.finish_call(call)
 
     def _check_calls(self) -> None:
