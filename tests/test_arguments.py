@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import untorn
 from untorn import Completed, Other, ToolCallDelta, ToolCallDone
 from untorn.arguments import ToolArguments, growing_arguments
-from untorn.dialects import AnthropicMessages
+from untorn.dialects import AiSdkUi, AnthropicMessages
 from untorn.dialects.openai_chat import OpenAIChat
 
 
@@ -72,6 +74,31 @@ def test_an_earlier_event_still_shows_what_it_did() -> None:
     assert len({first, second, first}) == 2
 
 
+def test_a_snapshot_begins_anew() -> None:
+    """A call that was taken back leaves nothing to the next one at its place."""
+
+    def ui(kind: str, **fields: str) -> str:
+        return f"data: {json.dumps({'type': kind, **fields})}\n\n"
+
+    def call(id: str, *fragments: str) -> str:
+        start = ui("tool-input-start", toolCallId=id, toolName="f")
+        deltas = (ui("tool-input-delta", toolCallId=id, inputTextDelta=text) for text in fragments)
+        return start + "".join(deltas)
+
+    wire = call("kept", '{"k": 1') + ui("start-step") + call("a", '{"a": ') + ui("reset-step")
+    wire += call("b", '{"b": ', "2") + ui("tool-input-delta", toolCallId="kept", inputTextDelta="}")
+    events = list(untorn.parse([wire.encode()], growing_arguments(AiSdkUi())).events())
+    grown = [each for each in events if isinstance(each, ToolArguments)]
+    assert [(each.index, each.text) for each in grown[-4:]] == [
+        (1, ""),
+        (1, '{"b": '),
+        (1, '{"b": 2'),
+        (0, '{"k": 1}'),
+    ]
+    assert grown[-1].value == {"k": 1} and grown[-1].closed == (("k",), ())
+    assert [each.text for each in grown[2:4]] == ["", '{"a": ']
+
+
 def test_each_fragment_is_read_once() -> None:
     """However long the arguments, asking at each event costs what its delta is long."""
     wire = "".join(chunk(0, '"' if not n else "x", "f" if not n else None) for n in range(2000))
@@ -103,3 +130,11 @@ def test_a_ping_is_still_a_keepalive() -> None:
     wire = chunk(0, "{", "f").encode()
     (grown,) = list(untorn.parse([wire], growing_arguments(OpenAIChat())).events())[1:]
     assert isinstance(grown, ToolArguments) and not reducer.is_keepalive(grown)
+
+
+def test_what_is_no_dialect_is_refused() -> None:
+    """At once, and not when its first stage is wanted."""
+    with pytest.raises(TypeError, match=r"OpenAIChat is a class: write OpenAIChat\(\)"):
+        growing_arguments(OpenAIChat)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="takes a dialect, and None is none"):
+        growing_arguments(None)  # type: ignore[arg-type]

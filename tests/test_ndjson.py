@@ -23,7 +23,8 @@ from wires import (
 )
 
 from untorn import Boundary, Cause
-from untorn.ndjson import BATCH, LineFramer
+from untorn.frame import BATCH
+from untorn.ndjson import LineFramer
 from untorn.stage import Cut, Done
 
 MUCH = 1 << 20

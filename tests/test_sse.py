@@ -30,9 +30,9 @@ from wires import (
 )
 
 from untorn import Boundary, LimitExceeded
-from untorn.frame import Text
+from untorn.frame import BATCH, Text
 from untorn.sse import SseFramer
-from untorn.sse_walk import BATCH, SseWalk
+from untorn.sse_walk import SseWalk
 from untorn.stage import Done
 
 MUCH = 1 << 20

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar, final
 
 from .around import Around
-from .event import ToolCallDelta
+from .event import Message, Snapshot, ToolCallDelta
 from .limits import Limits
 from .partial_json import PartialJson, Path
 from .reduce import Dialect, Reducer
@@ -87,8 +87,8 @@ class _Growth:
 
     __slots__ = ("_partial", "_read", "closed", "fragments")
 
-    def __init__(self) -> None:
-        self.fragments: list[str] = []
+    def __init__(self, *fragments: str) -> None:
+        self.fragments = list(fragments)
         self.closed: list[tuple[Path, ...]] = []
         self._begin()
 
@@ -139,7 +139,17 @@ class _GrowingReducer(Reducer[E | ToolArguments, V]):
             yield each
             if isinstance(each, ToolCallDelta):
                 yield self._grow(each)
+            elif isinstance(each, Snapshot) and isinstance(each.value, Message):
+                self._restart(each.value)
         self.ended = self._inner.ended
+
+    def _restart(self, message: Message) -> None:
+        """Go on from the calls of a snapshot, which takes the place of what came before."""
+        self._calls = {
+            (choice.index, index): _Growth(call.arguments)
+            for choice in message.choices
+            for index, call in enumerate(choice.tool_calls)
+        }
 
     def _grow(self, delta: ToolCallDelta) -> ToolArguments:
         growth = self._calls.setdefault((delta.choice, delta.index), _Growth())

@@ -19,13 +19,12 @@ from uuid import UUID
 from zlib import crc32
 
 from .faults import LimitExceeded, ProtocolViolation, StreamFault
-from .frame import Frames, Span
+from .frame import BATCH, Frames, Span
 from .outcome import Boundary
 from .stage import Cut, Ending
 
 __all__ = ["BytesDecoder", "EventStreamFramer", "EventStreamMessage", "HeaderValue", "Piece"]
 
-BATCH: Final = 64
 _PRELUDE: Final = Struct(">III")
 # The prelude and the CRC at the end.
 _AROUND: Final = 16

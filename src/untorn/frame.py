@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias, TypeVar, final
 
 __all__ = [
+    "BATCH",
     "CarriedId",
     "Comment",
     "Cursor",
@@ -23,6 +24,10 @@ __all__ = [
 ]
 
 F = TypeVar("F")
+
+# Frames handed on at once. A consumer must let other tasks run at least every 64
+# events, and what a stalled consumer has not asked for stays unparsed.
+BATCH: Final = 64
 
 SseFrame: TypeAlias = tuple[str, str, str, int | None]
 """A dispatched block: event type, data, last event id in force, `retry` (ms) if it gave one.

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from .faults import InvalidJson
-from .payload import parse_json
+from .payload import DEEPEST, parse_json
 
 __all__ = ["PartialJson", "Path"]
 
@@ -24,7 +24,6 @@ _WHITE: Final = re.compile(r"[ \t\r\n]*")
 _PLAIN: Final = re.compile('[^"\\\\\x00-\x1f]*')
 _SCALAR: Final = re.compile(r"[-+.0-9A-Za-z]*")
 _ESCAPES: Final = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
-_DEEPEST: Final = 256
 
 
 class _Malformed(Exception):
@@ -231,7 +230,7 @@ class PartialJson:
         self._close()
 
     def _open(self, container: dict[str, Any] | list[Any]) -> None:
-        if len(self._stack) == _DEEPEST:
+        if len(self._stack) == DEEPEST:
             raise _Malformed
         self._set(container)
         top = _Open(container)

@@ -13,12 +13,12 @@ from typing import Any, Final, NoReturn
 
 from .faults import InvalidJson
 
-__all__ = ["is_json", "parse_json"]
+__all__ = ["DEEPEST", "is_json", "parse_json"]
 
 # How deep a payload may nest. The standard parser recurses, and how far it gets
 # depends on the caller's own stack: without a limit of ours the verdict would.
 # serde_json stops at 128; services nest less than 50.
-_DEEPEST: Final = 256
+DEEPEST: Final = 256
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -45,8 +45,8 @@ _decode: Final = JSONDecoder(parse_constant=_refuse, parse_int=_number).decode
 
 def parse_json(text: str) -> Any:
     """Return the value of `text`; raises `InvalidJson`."""
-    if len(text) > _DEEPEST and _is_too_deep(text):
-        raise InvalidJson(text, f"it nests deeper than {_DEEPEST}")
+    if len(text) > DEEPEST and _is_too_deep(text):
+        raise InvalidJson(text, f"it nests deeper than {DEEPEST}")
     if _fast is not None:
         try:
             return _fast(text.encode())
@@ -78,7 +78,7 @@ def is_json(text: str) -> bool:
 
 
 def _is_too_deep(text: str) -> bool:
-    if text.count("[") + text.count("{") <= _DEEPEST:
+    if text.count("[") + text.count("{") <= DEEPEST:
         return False
     depth, in_string, escaped = 0, False, False
     for char in text:
@@ -93,7 +93,7 @@ def _is_too_deep(text: str) -> bool:
             in_string = True
         elif char in "[{":
             depth += 1
-            if depth > _DEEPEST:
+            if depth > DEEPEST:
                 return True
         elif char in "]}":
             depth -= 1

@@ -226,11 +226,6 @@ class _Retext(Around[E, V]):
     """A dialect whose text deltas are cut anew."""
 
     def __init__(self, dialect: Dialect[E, V], cutter: Callable[[], Cutter]) -> None:
-        if isinstance(dialect, type):
-            name = dialect.__name__
-            raise TypeError(f"This takes a dialect, and {name} is a class: write {name}()")
-        if not isinstance(dialect, Dialect):
-            raise TypeError(f"This takes a dialect, and {dialect!r} is none")
         super().__init__(dialect)
         self._cutter = cutter
 

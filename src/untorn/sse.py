@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from .frame import Comment, Cursor, Extra, Frames, Pieces, Span, Text
-from .sse_walk import BATCH, Batch, SseItem, SseWalk
+from .frame import BATCH, Comment, Cursor, Extra, Frames, Pieces, Span, Text
+from .sse_walk import Batch, SseItem, SseWalk
 from .stage import Ending
 
 __all__ = ["SseFramer"]

@@ -13,6 +13,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from .faults import LimitExceeded
 from .frame import (
+    BATCH,
     CarriedId,
     Comment,
     Cursor,
@@ -29,13 +30,9 @@ from .frame import (
 from .outcome import Boundary
 from .stage import Cut, Ending
 
-__all__ = ["BATCH", "Batch", "SseItem", "SseWalk"]
+__all__ = ["Batch", "SseItem", "SseWalk"]
 
 SseItem: TypeAlias = SseFrame | Extra
-
-# Frames handed on at once. A consumer must let other tasks run at least every 64
-# events, and what a stalled consumer has not asked for stays unparsed.
-BATCH: Final = 64
 
 # What the line that is being read is, so far.
 _AT_START, _IN_LINE, _IN_COMMENT = range(3)

@@ -32,10 +32,20 @@ from untorn import (
     UsageUpdate,
     parse,
 )
-from untorn.dialects.anthropic import AnthropicMessages
-from untorn.dialects.bedrock import Bedrock
-from untorn.dialects.gemini import Gemini
-from untorn.dialects.titan import TitanText
+from untorn.dialects import (
+    AnthropicMessages,
+    Bedrock,
+    Gemini,
+    JsonLines,
+    JsonSse,
+    Mcp,
+    OllamaChat,
+    Sse,
+    StrictSse,
+    TextSse,
+    TitanText,
+)
+from untorn.retext import StopAt
 
 from .captures import (
     Capture,
@@ -285,13 +295,14 @@ def test_a_damaged_message_fails() -> None:
     ("wire", "fault"),
     [
         (event("messageStart", [1]), ProtocolViolation),
+        (wire_of([delta(0, toolUse={"input": "{}"})]), ProtocolViolation),
         (frame(b"{", content_type="application/json", event_type="x"), InvalidJson),
         (frame(b"\xff", content_type="application/json", event_type="x"), ProtocolViolation),
         (chunk({}), ProtocolViolation),
     ],
 )
 def test_payloads_that_fail(wire: bytes, fault: type[Exception]) -> None:
-    """No object, no JSON, no UTF-8; and a chunk where the model's dialect was not named."""
+    """No object, no JSON, no UTF-8, a piece of a call that has no beginning, a chunk of a model."""
     _, outcome = read([wire], CONVERSE)
     assert isinstance(outcome, Failed) and type(outcome.error) is fault
 
@@ -340,6 +351,25 @@ def test_an_inner_dialect_may_complete_at_the_end() -> None:
     events, outcome = read([chunk(part)], Bedrock(inner=Gemini()))
     assert isinstance(outcome, Completed) and outcome.marker == "finishReason"
     assert events == [TextDelta("a"), Finish("STOP", "complete")]
+
+
+@pytest.mark.parametrize(
+    "inner", [Sse(), JsonSse(), TextSse(), StrictSse(), OllamaChat(), JsonLines(), Mcp(), CONVERSE]
+)
+def test_an_inner_dialect_that_cannot_read_chunks_is_refused(inner: Any) -> None:
+    """One of lines, of frames of its own, or whose value is no message."""
+    with pytest.raises(TypeError, match=f"{type(inner).__name__} does not read Server-Sent Events"):
+        Bedrock(inner)
+
+
+def test_what_is_no_dialect_is_refused_as_an_inner_one() -> None:
+    """A class, above all; one that is wrapped is one."""
+    with pytest.raises(TypeError, match=r"write AnthropicMessages\(\)"):
+        Bedrock(AnthropicMessages)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="5 is none"):
+        Bedrock(5)  # type: ignore[arg-type]
+    wire = chunk({"outputText": "a#b", "completionReason": "FINISH"})
+    assert read([wire], Bedrock(StopAt(["#"])(TitanText())))[1].unwrap().text == "a"
 
 
 def test_limits() -> None:

@@ -149,12 +149,29 @@ def test_a_call_without_arguments_is_valid() -> None:
     assert (call.arguments, call.valid) == ("", True)
 
 
-def test_what_has_no_name_and_what_has_no_beginning() -> None:
-    """An event of a new kind passes through, and the end of a call that never began is none."""
-    wire = sse({"type": "new", "x": 1}, {"type": "tool-call-end", "index": 5}, end())
-    events, outcome = read([wire], DIALECT)
+def test_an_event_of_a_new_kind_passes_through() -> None:
+    """As it came."""
+    events, _ = read([sse({"type": "new", "x": 1}, end())], DIALECT)
     assert events == [Other("new", {"type": "new", "x": 1}), Finish("COMPLETE", "complete")]
-    assert outcome.unwrap().tool_calls == ()
+
+
+CALL_END = {"type": "tool-call-end", "index": 0}
+
+
+@pytest.mark.parametrize(
+    "payloads", [[CALL_END], [arguments("{}")], [CALL, CALL_END, arguments("{}")]]
+)
+def test_a_piece_of_a_call_that_is_not_open_fails(payloads: list[Any]) -> None:
+    """Its id and name are lost, or it was handed out as finished: the answer is not whole."""
+    _, outcome = read([sse(*payloads, end("TOOL_CALL"))], DIALECT)
+    assert isinstance(outcome, Failed) and outcome.error.code == "protocol"
+    assert outcome.error.offset == len(sse(*payloads[:-1]))
+
+
+def test_the_end_of_a_call_may_come_twice() -> None:
+    """It is handed out once."""
+    events, _ = read([sse(CALL, CALL_END, CALL_END, end("TOOL_CALL"))], DIALECT)
+    assert len([each for each in events if isinstance(each, ToolCallDone)]) == 1
 
 
 def test_a_call_cut_by_a_limit_is_never_finished() -> None:

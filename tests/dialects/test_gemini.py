@@ -21,6 +21,7 @@ from untorn import (
     ProtocolViolation,
     ReasoningDelta,
     ServiceError,
+    Snapshot,
     TextDelta,
     ToolCallDelta,
     ToolCallDone,
@@ -353,7 +354,7 @@ def test_calls_stack() -> None:
 
 
 def test_a_return_to_a_closed_path() -> None:
-    """Text that was handed out is not taken back; the finished call is right all the same."""
+    """The finished call is right all the same, and a snapshot says that the deltas are not."""
     wire = sse(
         response(call(name="f", willContinue=True), value("$.a.b", "1"), value("$.c", "2")),
         response(value("$.a.b", "3"), value("$.d", "4"), call(), reason="STOP"),
@@ -363,6 +364,23 @@ def test_a_return_to_a_closed_path() -> None:
     assert found.arguments == '{"a": {"b": "13"}, "c": "2", "d": "4"}' and found.valid
     said = "".join(e.arguments for e in events if isinstance(e, ToolCallDelta))
     assert said == '{"a": {"b": "1"}, "c": "2'
+    (snapshot,) = [each for each in events if isinstance(each, Snapshot)]
+    assert snapshot.value.tool_calls == (found,)
+
+
+def test_calls_whose_pieces_come_in_their_order_make_no_snapshot() -> None:
+    """What was handed out is what they are."""
+    events, _ = read([sse(*EVERYTHING)], DIALECT)
+    assert not any(isinstance(each, Snapshot) for each in events)
+
+
+def test_a_fault_behind_arguments_out_of_order_does_not_hide_them() -> None:
+    """The arguments were replaced before the fault, and whoever shows them hears of that."""
+    parts = [call(name="f", willContinue=True), value("$.a.b", "1"), value("$.c", "2")]
+    wire = sse(response(*parts), response(value("$.a.b", "3", more=False), {"text": "x" * 999}))
+    events, outcome = read([wire], DIALECT, Limits(value_bytes=500))
+    assert isinstance(outcome, Failed) and outcome.error.code == "value-limit"
+    assert isinstance(events[-1], Snapshot) and events[-1].value == outcome.partial
 
 
 def test_halves_of_a_character_meet() -> None:

@@ -405,6 +405,14 @@ def test_empty_arguments_of_a_finished_call_are_valid() -> None:
     ]
 
 
+def test_a_call_that_lost_its_beginning_is_never_done() -> None:
+    """Without a name nobody can run it, whatever the finish reason says; an id may be missing."""
+    message = answer(calls(call("{}", index=0, id="c"), reason="tool_calls"))
+    assert not message.tool_calls[0].finished
+    message = answer(calls(call("{}", index=0, name="f"), reason="tool_calls"))
+    assert message.tool_calls[0].finished
+
+
 def test_a_call_without_a_position_goes_on_until_another_begins() -> None:
     """Another id begins one, and so does a name without an id; an id seen before goes back."""
     wire = [

@@ -278,6 +278,99 @@ def test_a_call_is_done_once_and_when_it_is_known() -> None:
     assert outcome.unwrap().tool_calls == (done[0].call,)
 
 
+@pytest.mark.parametrize("others", [[], [event("output_item.done", item=message("a"))]])
+def test_arguments_whose_item_never_comes_fail(others: list[dict[str, Any]]) -> None:
+    """Nobody can run a call without its id and name: the answer has lost a part."""
+    arguments = event("function_call_arguments.delta", delta="{}")
+    done = event("function_call_arguments.done", arguments="{}")
+    wire = sse(text("a", 1), arguments, done, *others, ended())
+    events, outcome = read([wire], DIALECT)
+    assert isinstance(outcome, Failed) and isinstance(outcome.error, ProtocolViolation)
+    assert not any(isinstance(each, ToolCallDone | Finish) for each in events)
+    assert [(call.id, call.finished) for call in outcome.partial.tool_calls] == [(None, False)]
+    _, outcome = read([sse(arguments, done, ended(function("{}")))], DIALECT)
+    assert outcome.unwrap().tool_calls[0].id == "c"
+
+
+@pytest.mark.parametrize("missing", ["call_id", "name"])
+def test_a_call_is_not_done_before_its_id_and_name_are_known(missing: str) -> None:
+    """The end of the arguments does not say what to call, or whom to answer."""
+    wire = sse(
+        event("output_item.added", item={**function("", "in_progress"), missing: None}),
+        event("function_call_arguments.done", arguments="{}"),
+        event("output_item.done", item=function("{}")),
+        ended(function("{}")),
+    )
+    done = [each for each in read([wire], DIALECT)[0] if isinstance(each, ToolCallDone)]
+    assert [(each.call.id, each.call.name) for each in done] == [("c", "f")]
+
+
+@pytest.mark.parametrize("said", [{}, {"arguments": ""}, {"arguments": None}])
+def test_a_call_is_not_done_without_arguments_that_its_item_has(said: dict[str, Any]) -> None:
+    """Where the end of the arguments does not say them, the item does."""
+    wire = sse(
+        event("output_item.added", item=function("", "in_progress")),
+        event("function_call_arguments.done", **said),
+        event("output_item.done", item=function('{"a":1}')),
+        ended(function('{"a":1}')),
+    )
+    events, outcome = read([wire], DIALECT)
+    done = [each.call for each in events if isinstance(each, ToolCallDone)]
+    assert done == list(outcome.unwrap().tool_calls) and done[0].arguments == '{"a":1}'
+
+
+@pytest.mark.parametrize("missing", ["call_id", "name"])
+def test_a_call_whose_item_is_not_whole_is_done_by_the_response(missing: str) -> None:
+    """As late as that, but with its id and its name."""
+    item = function("{}")
+    wire = sse(event("output_item.done", item={**item, missing: None}), ended(item))
+    done = [each for each in read([wire], DIALECT)[0] if isinstance(each, ToolCallDone)]
+    assert [(each.call.id, each.call.name) for each in done] == [("c", "f")]
+
+
+def test_arguments_behind_their_end_fail() -> None:
+    """The call was handed out without them."""
+    wire = sse(
+        event("output_item.added", item=function("", "in_progress")),
+        event("function_call_arguments.done", arguments="{}"),
+        event("function_call_arguments.delta", delta="{}"),
+        ended(),
+    )
+    _, outcome = read([wire], DIALECT)
+    assert isinstance(outcome, Failed) and outcome.error.code == "protocol"
+    assert outcome.partial.tool_calls[0].arguments == "{}"
+
+
+def test_a_position_below_zero_is_one_like_any_other() -> None:
+    """The final list does not begin there."""
+    _, outcome = read([sse(text("a", -(10**30)), ended(message("a")))], DIALECT)
+    assert outcome.unwrap().text == "a"
+
+
+def test_a_snapshot_that_passes_the_limit_leaves_what_was_folded() -> None:
+    """What was handed out stays in the partial value."""
+    wire = sse(text("abc"), text_done("x" * 99))
+    _, outcome = read([wire], DIALECT, Limits(value_bytes=50))
+    assert isinstance(outcome, Failed) and outcome.error.code == "value-limit"
+    assert outcome.partial.text == "abc"
+
+
+def test_a_fault_behind_a_snapshot_does_not_hide_it() -> None:
+    """The text was replaced before the fault, and whoever shows it hears of that."""
+    part = {"type": "output_text", "text": "xyz", "annotations": [{"title": "t" * 99}]}
+    wire = sse(text("abc"), event("content_part.done", content_index=0, part=part))
+    events, outcome = read([wire], DIALECT, Limits(value_bytes=50))
+    assert isinstance(outcome, Failed) and outcome.partial.text == "xyz"
+    assert isinstance(events[-1], Snapshot) and events[-1].value == outcome.partial
+
+
+def test_arguments_without_their_item_are_not_finished_by_an_incomplete_response() -> None:
+    """A limit may have cut the item off: that is no fault."""
+    wire = sse(event("function_call_arguments.delta", delta="{}"), ended(how="incomplete"))
+    call = read([wire], DIALECT)[1].unwrap().tool_calls[0]
+    assert (call.id, call.finished) == (None, False)
+
+
 def test_a_call_cut_by_a_limit_is_never_finished() -> None:
     """An incomplete response finishes no call, though its arguments may parse."""
     wire = sse(

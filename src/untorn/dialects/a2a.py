@@ -9,21 +9,20 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, final
 
 from ..event import ChatEvent, Disposition, Message, Other, Snapshot, TextDelta
-from ..faults import InvalidJson, ProtocolViolation, ServiceError
+from ..faults import ServiceError
 from ..frame import SseFrame
 from ..limits import Limits
 from ..outcome import Cause
-from ..payload import parse_json
 from ..reduce import Dialect, Reducer
 from ..stage import Ending
 from .kept import Kept, to_json
 from .message import MessageFold
-from .typed import Payload, items, mapping, string
+from .typed import Payload, code_of, items, mapping, object_of, string
 
 __all__ = ["A2A"]
 
@@ -85,6 +84,12 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
         self._extra: dict[str, Any] = {}
         self._kept = Kept(self._extra, self._fold.budget)
         self._artifacts: dict[str, _Artifact] = {}
+        self._handlers: dict[str, Callable[[Payload], Iterator[ChatEvent]]] = {
+            "task": self._on_task,
+            "message": self._on_message,
+            "statusUpdate": self._on_status_update,
+            "artifactUpdate": self._on_artifact_update,
+        }
 
     @property
     def value(self) -> Message:
@@ -94,22 +99,12 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
 
     def feed(self, frame: SseFrame) -> Iterator[ChatEvent]:
         event, data, _, _ = frame
-        response = _payload(event, data)
+        response = object_of(event, data)
         if event == "error" or response.get("error") is not None:
             raise _error(response)
-        found = response["result"] if isinstance(response.get("result"), dict) else response
-        kind = _KINDS_OF_0_3.get(string(found, "kind"))
-        if kind is not None:
-            found = {kind: found}
-        handlers = {
-            "task": self._on_task,
-            "message": self._on_message,
-            "statusUpdate": self._on_status_update,
-            "artifactUpdate": self._on_artifact_update,
-        }
-        for name, value in found.items():
-            if name in handlers and isinstance(value, dict):
-                yield from handlers[name](value)
+        for name, value in _found(response).items():
+            if name in self._handlers and isinstance(value, dict):
+                yield from self._handlers[name](value)
             elif name not in ("jsonrpc", "id"):
                 yield Other(name, value)
             if self.ended is not None:
@@ -192,6 +187,14 @@ class _A2AReducer(Reducer[ChatEvent, Message]):
         yield self._fold.finish()
 
 
+def _found(response: Payload) -> Payload:
+    """Return what a response has found, under the names that it has since version 1."""
+    result = response.get("result")
+    found = result if isinstance(result, dict) else response
+    kind = _KINDS_OF_0_3.get(string(found, "kind"))
+    return found if kind is None else {kind: found}
+
+
 def _bare(state: str) -> str:
     """Return the name of a state without what the versions of the protocol write around it."""
     return state.upper().replace("-", "_").removeprefix(_PREFIX)
@@ -207,31 +210,13 @@ def _text(of: Payload) -> str:
     return "".join(string(part, "text") for part in items(of, "parts"))
 
 
-def _payload(event: str, data: str) -> Payload:
-    """Return the response that `data` is; an event of type `error` need not be one."""
-    try:
-        payload = parse_json(data)
-    except InvalidJson:
-        if event != "error":
-            raise
-        payload = data
-    if isinstance(payload, dict):
-        return payload
-    if event == "error":
-        return {"error": payload}
-    raise ProtocolViolation(
-        "The payload is JSON, but not an object; check that the service speaks A2A"
-    )
-
-
 def _error(response: Payload) -> ServiceError:
     """Return the error of JSON-RPC `{code, message}` or of HTTP+JSON `{code, status, message}`."""
     error = response.get("error", response)
     said = error if isinstance(error, dict) else {"message": error}
-    code = said.get("code")
     return ServiceError(
         string(said, "message") or None,
         type=string(said, "status") or None,
-        service_code=code if isinstance(code, (str, int)) else None,
+        service_code=code_of(said),
         raw=response,
     )

@@ -21,14 +21,15 @@ from ..event import (
     Snapshot,
     TextDelta,
 )
-from ..faults import ProtocolViolation
+from ..faults import shortened
 from ..limits import Limits
 from ..outcome import Cause
 from ..payload import is_json, parse_json
 from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
+from .kept import Kept
 from .message import CallFold
-from .typed import Payload, TypedReducer, compact, identifier, service_error, string
+from .typed import Payload, TypedReducer, compact, gap, identifier, service_error, string
 
 __all__ = ["AiSdkUi"]
 
@@ -87,7 +88,7 @@ class _UiReducer(TypedReducer):
     def __init__(self, value_bytes: int) -> None:
         super().__init__(value_bytes)
         self._about: Payload = {}
-        self._metadata: Any = None
+        self._kept = Kept(self._about, self.fold.budget)
         self._finished = False
         # Everything that a step adds is numbered, so that it can be taken back.
         self._number = 0
@@ -114,7 +115,6 @@ class _UiReducer(TypedReducer):
     def extra(self) -> Payload:
         found: Payload = {
             **self._about,
-            "metadata": self._metadata,
             "parts": [part for _, part in self._parts.values()],
             "tools": {id: dict(states) for id, states in self._tools.items()},
         }
@@ -213,9 +213,7 @@ class _UiReducer(TypedReducer):
             return
         number = self._open.get((kind, id))
         if number is None:
-            raise ProtocolViolation(
-                f"There is no open {name} part {id!r}; a part of the stream is missing before this"
-            )
+            raise gap(f"There is no open {name} part {shortened(id)!r}")
         if verb == "delta":
             yield from self.choice.add(kind, string(payload, "delta"), number)
             return
@@ -238,9 +236,7 @@ class _UiReducer(TypedReducer):
     def _on_input_delta(self, payload: Payload) -> Iterator[ChatEvent]:
         id = identifier(payload, "toolCallId")
         if id not in self._calls or self._call(payload).finished:
-            raise ProtocolViolation(
-                f"There is no open tool call {id!r}; a part of the stream is missing before this"
-            )
+            raise gap(f"There is no open tool call {shortened(id)!r}")
         delta = string(payload, "inputTextDelta")
         yield from self.choice.add_arguments(self._call(payload), delta)
 
@@ -287,7 +283,7 @@ class _UiReducer(TypedReducer):
 
     def _merge(self, metadata: Any) -> Iterator[ChatEvent]:
         if metadata is not None:
-            self._metadata = _merged(self._metadata, metadata)
+            self._kept.put("metadata", _merged(self._about.get("metadata"), metadata))
             yield Other("message-metadata", metadata)
 
 

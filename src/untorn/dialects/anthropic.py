@@ -21,14 +21,25 @@ from ..event import (
     TextDelta,
     UsageUpdate,
 )
-from ..faults import ProtocolViolation
+from ..faults import ProtocolViolation, shortened
 from ..limits import Limits
 from ..payload import is_json, parse_json
 from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
+from .kept import Kept
 from .message import CallFold, TextFold
-from .sse import Eof, _check_eof
-from .typed import Payload, TypedReducer, compact, items, mapping, position, service_error, string
+from .options import Eof, check_options
+from .typed import (
+    Payload,
+    TypedReducer,
+    compact,
+    gap,
+    items,
+    mapping,
+    position,
+    service_error,
+    string,
+)
 
 __all__ = ["AnthropicMessages"]
 
@@ -83,7 +94,7 @@ class AnthropicMessages(Dialect[ChatEvent, Message]):
     eof: Eof = "interrupts"
 
     def __post_init__(self) -> None:
-        _check_eof(self.eof)
+        check_options(self)
 
     def reducer(self, limits: Limits) -> Reducer[ChatEvent, Message]:
         """Return the state for one stream."""
@@ -119,6 +130,8 @@ class _MessagesReducer(TypedReducer):
         super().__init__(value_bytes)
         self._stop_reason_completes = stop_reason_completes
         self._about: Payload = {}
+        self._usage: Payload = {}
+        self._kept_usage = Kept(self._usage, self.fold.budget)
         self._blocks: list[_Block] = []
         self._open: dict[int, _Block] = {}
         self._handlers: dict[str, Callable[[Payload], Iterable[ChatEvent]]] = {
@@ -162,13 +175,17 @@ class _MessagesReducer(TypedReducer):
         known, id = self._about.get("id"), string(message, "id")
         if known is not None:
             if id and id != known:
+                other, first = shortened(repr(id)), shortened(repr(known))
                 raise ProtocolViolation(
-                    f"The message {id!r} starts while the message {known!r} is open; "
-                    "a hop between you and the service has joined two answers"
+                    f"The message {other} starts while {first} is open; "
+                    "find the hop between the service and you that joins two answers"
                 )
             return  # sent twice
         self._tell(message, _ABOUT)
-        for index, block in enumerate(items(message, "content")):
+        blocks = items(message, "content")
+        if blocks:
+            self.charge()
+        for index, block in enumerate(blocks):
             yield from self._start(index, block)
             yield from self._stop(index)
         yield from self._stopped(message)
@@ -191,8 +208,10 @@ class _MessagesReducer(TypedReducer):
             self.choice.disposition = _DISPOSITIONS.get(reason, "unknown")
             self._doubt_empty_calls()
         counts = {name: count for name, count in mapping(of, "usage").items() if count is not None}
+        for name, count in counts.items():
+            self._kept_usage.put(name, count)
         if counts:
-            self.fold.usage = {**(self.fold.usage or {}), **counts}
+            self.fold.usage = dict(self._usage)
             yield UsageUpdate(self.fold.usage)
 
     def _doubt_empty_calls(self) -> None:
@@ -221,9 +240,9 @@ class _MessagesReducer(TypedReducer):
 
     def _on_block_start(self, payload: Payload) -> Iterator[ChatEvent]:
         block = mapping(payload, "content_block")
+        self.charge()
         yield from self._start(position(payload, "index"), block)
         if string(block, "type") not in ("text", "thinking") and not _is_call(block):
-            self.charge()
             yield Other("content_block_start", payload)
 
     def _start(self, index: int, opened: Payload) -> Iterator[ChatEvent]:
@@ -258,12 +277,12 @@ class _MessagesReducer(TypedReducer):
 
     def _set(self, block: _Block, kind: str, delta: Payload) -> None:
         """Fold a delta that has no name of ours."""
-        if kind == "signature_delta":
-            block.set({"signature": delta.get("signature")})
-        elif kind == "citations_delta":
-            self.charge()
+        if kind not in ("signature_delta", "citations_delta", "compaction_delta"):
+            return
+        self.charge()
+        if kind == "citations_delta":
             block.citations.append(delta.get("citation"))
-        elif kind == "compaction_delta":
+        else:
             block.set({name: value for name, value in delta.items() if name != "type"})
 
     def _on_block_stop(self, payload: Payload) -> Iterable[ChatEvent]:
@@ -274,9 +293,7 @@ class _MessagesReducer(TypedReducer):
         index = position(payload, "index")
         block = self._open.get(index)
         if block is None:
-            raise ProtocolViolation(
-                f"The block {index} is not open; a part of the stream is missing before this"
-            )
+            raise gap(f"The block {shortened(repr(index))} is not open")
         return block
 
     def _stop(self, index: int) -> Iterator[ChatEvent]:

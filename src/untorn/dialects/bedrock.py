@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
+from ..around import require_dialect
 from ..event import (
     ChatEvent,
     Disposition,
@@ -24,15 +25,17 @@ from ..event import (
     UsageUpdate,
 )
 from ..eventstream import BytesDecoder, EventStreamFramer, EventStreamMessage
-from ..faults import InvalidJson, ProtocolViolation, ServiceError
+from ..faults import InvalidJson, ProtocolViolation, ServiceError, shortened
 from ..frame import SseFrame
 from ..limits import KIB, MIB, Limits
 from ..payload import parse_json
 from ..reduce import Decoder, Dialect, Framer, Reducer
+from ..sse_walk import SseWalk
 from ..stage import Cut, Ending
 from .kept import Kept
 from .message import MessageFold
-from .typed import Payload, mapping, position, string
+from .options import check_options
+from .typed import Payload, as_object, gap, mapping, misfit, position, string
 
 __all__ = ["Bedrock"]
 
@@ -60,18 +63,24 @@ class Bedrock(Dialect[ChatEvent, Message]):
     breaks off elsewhere behind it is interrupted, its finish reason kept.
 
     `inner` is the dialect of the model's own events (`AnthropicMessages()`,
-    `TitanText()`, ...), one of Server-Sent Events: each chunk is handed to it as
-    the data of one. What completes and what fails is for it to say.
+    `TitanText()`, ...), one of Server-Sent Events that folds a `Message`: each chunk
+    is handed to it as the data of an event without a type of its own. What completes
+    and what fails is for it to say.
 
-    Fails at an `exception` or `error` message, at a `malformed_...` stop reason,
-    and at a message that is damaged. `extra` has `metrics`, `trace` and other
-    fields of `metadata`, `citations`, and `reasoning`: signatures and redacted
-    content as they came.
+    Fails at an `exception` or `error` message, at a `malformed_...` stop reason, at a
+    piece of a call that is not open, and at a message that is damaged. `extra` has
+    `metrics`, `trace` and other fields of `metadata`, `citations`, and `reasoning`:
+    signatures and redacted content as they came.
     """
 
     inner: Dialect[ChatEvent, Message] | None = None
     # botocore's bounds: a payload of 24 MiB, headers of 128 KiB.
     limits: Limits = Limits(frame_bytes=24 * MIB + 128 * KIB + 16)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.inner is not None:
+            _check_inner(self.inner)
 
     def decoder(self, limits: Limits) -> Decoder:
         """Return the first stage of one stream: the wire is no text."""
@@ -88,6 +97,18 @@ class Bedrock(Dialect[ChatEvent, Message]):
         return _InvokeReducer(self.inner.reducer(limits))
 
 
+def _check_inner(inner: Dialect[ChatEvent, Message]) -> None:
+    """Refuse what cannot read a chunk as the data of an event, or folds no message."""
+    require_dialect(inner)
+    limits = inner.limits
+    reads_events = isinstance(inner.framer(limits), SseWalk)
+    if not (reads_events and isinstance(inner.reducer(limits).value, Message)):
+        raise TypeError(
+            f"{type(inner).__name__} does not read Server-Sent Events that fold into a Message; "
+            "give the dialect of the model, such as AnthropicMessages()"
+        )
+
+
 class _MessageReducer(Reducer[ChatEvent, Message]):
     """What both have in common: faults, and a payload that is an object."""
 
@@ -98,9 +119,7 @@ class _MessageReducer(Reducer[ChatEvent, Message]):
         name = frame.header(":event-type")
         if not frame.header(":content-type").startswith("application/json"):
             return (Other(name, frame.payload),)
-        payload = parse_json(_text(frame.payload))
-        if not isinstance(payload, dict):
-            raise ProtocolViolation("The payload of an event is JSON, but not an object")
+        payload = as_object(parse_json(_text(frame.payload)))
         payload.pop(_PADDING, None)
         return self.on_event(name, payload)
 
@@ -170,9 +189,9 @@ class _ConverseReducer(_MessageReducer):
                 yield Other(name, payload)
 
     def _on_input(self, index: int, fragment: str) -> Iterator[ChatEvent]:
-        call = self._choice.call(index)
-        if call.finished:
-            raise ProtocolViolation(f"Block {index} was stopped, and yet more of its input came")
+        call = self._choice.calls.get(index)
+        if call is None or call.finished:
+            raise gap(f"The block {shortened(repr(index))} is not open")
         yield from self._choice.add_arguments(call, fragment)
 
     def _on_reasoning(self, index: int, content: Payload) -> Iterator[ChatEvent]:
@@ -225,7 +244,7 @@ class _InvokeReducer(_MessageReducer):
         try:
             data = b64decode(string(payload, "bytes"), validate=True)
         except ValueError:
-            raise ProtocolViolation("The bytes of a chunk are not base64") from None
+            raise misfit("The bytes of a chunk are not base64") from None
         frame: SseFrame = ("message", _text(data), "", None)
         yield from self._inner.feed(frame)
         self.ended = self._inner.ended
@@ -242,7 +261,7 @@ def _text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise ProtocolViolation("The payload of an event is not UTF-8") from None
+        raise misfit("The payload of an event is not UTF-8") from None
 
 
 def _error(frame: EventStreamMessage, kind: str) -> ServiceError:

@@ -18,10 +18,11 @@ from ..event import (
     TextDelta,
     UsageUpdate,
 )
+from ..faults import shortened
 from ..limits import Limits
 from ..reduce import Dialect, Reducer
 from .message import CallFold, TextFold
-from .typed import Payload, TypedReducer, mapping, position, service_error, string
+from .typed import Payload, TypedReducer, gap, mapping, position, service_error, string
 
 __all__ = ["CohereChat"]
 
@@ -40,8 +41,8 @@ class CohereChat(Dialect[ChatEvent, Message]):
     """Cohere chat, version 2.
 
     Completes at `message-end` (the marker). Fails where that carries an `error`,
-    or says `ERROR` or `TIMEOUT`. The end of the transport, and a `[DONE]`, before
-    it are interruptions.
+    or says `ERROR` or `TIMEOUT`, and at a delta or an end of a call that did not begin.
+    The end of the transport, and a `[DONE]`, before it are interruptions.
 
     `ToolCallDone` comes at `tool-call-end`. What the service says aloud before
     it calls tools is its `tool_plan`, which it keeps apart from its thinking: the
@@ -69,8 +70,8 @@ class _CohereReducer(TypedReducer):
             "content-delta": self._on_content,
             "content-end": self._on_content_end,
             "tool-plan-delta": self._on_tool_plan,
-            "tool-call-start": self._on_tool_call,
-            "tool-call-delta": self._on_tool_call,
+            "tool-call-start": self._on_tool_call_start,
+            "tool-call-delta": self._on_tool_call_delta,
             "tool-call-end": self._on_tool_call_end,
             "citation-start": self._on_citation,
             "message-end": self._on_message_end,
@@ -128,16 +129,27 @@ class _CohereReducer(TypedReducer):
         elif ready:
             yield _plan_delta(payload, ready)
 
-    def _on_tool_call(self, payload: Payload) -> Iterator[ChatEvent]:
-        index, said = position(payload, "index"), _call(payload)
-        function = mapping(said, "function")
-        call = self.choice.call(index, string(said, "id"), string(function, "name"))
-        yield from self.choice.add_arguments(call, string(function, "arguments"))
+    def _on_tool_call_start(self, payload: Payload) -> Iterator[ChatEvent]:
+        said = _call(payload)
+        name = string(mapping(said, "function"), "name")
+        self.choice.call(position(payload, "index"), string(said, "id"), name)
+        yield from self._on_tool_call_delta(payload)
+
+    def _on_tool_call_delta(self, payload: Payload) -> Iterator[ChatEvent]:
+        arguments = string(mapping(_call(payload), "function"), "arguments")
+        call = self._call(payload)
+        if call.finished:
+            raise gap(f"The call {call.index} has ended")
+        yield from self.choice.add_arguments(call, arguments)
 
     def _on_tool_call_end(self, payload: Payload) -> Iterator[ChatEvent]:
-        call: CallFold | None = self.choice.calls.get(position(payload, "index"))
-        if call is not None:
-            yield from self.choice.finish_call(call)
+        yield from self.choice.finish_call(self._call(payload))
+
+    def _call(self, payload: Payload) -> CallFold:
+        index = position(payload, "index")
+        if index not in self.choice.calls:
+            raise gap(f"The call {shortened(repr(index))} has not begun")
+        return self.choice.call(index)
 
     def _on_citation(self, payload: Payload) -> Iterator[ChatEvent]:
         self.charge()

@@ -46,12 +46,11 @@ from .openai_chat import OpenAIChat
 from .openai_responses import OpenAIResponses
 from .sse import Sse
 from .titan import TitanText
-from .typed import string
+from .typed import Payload, string
 
 __all__ = ["Detection", "detect", "media_type"]
 
 AnyDialect: TypeAlias = Dialect[Any, Any]
-Payload: TypeAlias = dict[str, Any]
 Shape: TypeAlias = Callable[[str, Payload], bool]
 """Says whether a frame fits: the type of its event, and its JSON object (`{}` for others)."""
 

@@ -23,6 +23,7 @@ from ..event import (
     Message,
     Other,
     ReasoningDelta,
+    Snapshot,
     TextDelta,
     UsageUpdate,
 )
@@ -35,7 +36,7 @@ from ..stage import Cut, Ending
 from .kept import Kept, to_json
 from .message import Budget, CallFold, ChoiceFold, MessageFold
 from .partial_arguments import PartialArguments
-from .typed import Payload, items, mapping, string
+from .typed import Payload, as_object, code_of, items, mapping, string
 
 __all__ = ["Gemini"]
 
@@ -52,6 +53,7 @@ _FAILURES: Final = frozenset({"UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
 # Fields that are folded; all others are kept as they are.
 _OF_RESPONSE: Final = frozenset({"candidates", "usageMetadata", "error"})
 _OF_CANDIDATE: Final = frozenset({"content", "citationMetadata", "finishReason", "index"})
+_OF_FAILURE: Final = _OF_CANDIDATE | {"finishMessage"}
 # Fields that say something about a part, and not what it is.
 _OF_ANY_PART: Final = frozenset({"thought", "thoughtSignature", "videoMetadata", "partMetadata"})
 
@@ -74,7 +76,8 @@ class Gemini(Dialect[ChatEvent, Message]):
     (`groundingMetadata`, `modelVersion`, ...), the last of each; `citations`; and
     in `parts`, whole, the parts that are more than text: those with a
     `thoughtSignature`, code, images. The id of a call is `None` where the service
-    gives none.
+    gives none. Where the pieces of its arguments did not come in their order, a
+    `Snapshot` with all of them takes the place of those that were handed out.
     """
 
     asks: ClassVar[frozenset[type[Extra]]] = frozenset({Stray, Tail})
@@ -108,6 +111,7 @@ class _GeminiReducer(Reducer[ChatEvent, Message]):
 
     def end(self, ending: Ending) -> Iterable[ChatEvent]:
         yield from self._fold.flush()
+        yield from self._snapshot()
         clean = isinstance(ending, Cut) and ending.clean and not self._bare.open
         choices = self._fold.choices.values()
         if clean and choices and all(choice.finish_reason for choice in choices):
@@ -115,10 +119,9 @@ class _GeminiReducer(Reducer[ChatEvent, Message]):
             yield self._fold.finish()
 
     def _on_response(self, response: Any) -> Iterator[ChatEvent]:
-        if not isinstance(response, dict):
-            raise _error(response) or ProtocolViolation(
-                "The payload is JSON, but not an object; check that the service is Gemini"
-            )
+        if isinstance(response, list) and (error := _error(response)):
+            raise error
+        response = as_object(response)
         for candidate in items(response, "candidates"):
             yield from self._on_candidate(candidate)
         for name, value in response.items():
@@ -139,6 +142,15 @@ class _GeminiReducer(Reducer[ChatEvent, Message]):
         if string(content, "finishReason"):
             self._marker = "finishReason"
         yield from self._candidates[number].feed(content)
+        yield from self._snapshot()
+
+    def _snapshot(self) -> Iterator[ChatEvent]:
+        """Say that what was handed out does not stand any more, if something was replaced."""
+        replaced = [each for each in self._candidates.values() if each.replaced]
+        for candidate in replaced:
+            candidate.replaced = False
+        if replaced:
+            yield Snapshot(self.value)
 
     def _on_block(self, response: Payload) -> None:
         """A blocked prompt has no candidates, and its `blockReason` is the reason for that."""
@@ -152,32 +164,34 @@ class _GeminiReducer(Reducer[ChatEvent, Message]):
 class _Candidate:
     """One of the answers, and its calls that lie open, the innermost last."""
 
-    __slots__ = ("_budget", "_choice", "_kept", "_open")
+    __slots__ = ("_budget", "_choice", "_kept", "_open", "replaced")
 
     def __init__(self, choice: ChoiceFold, budget: Budget) -> None:
         self._choice = choice
         self._budget = budget
         self._kept = Kept(choice.extra, budget)
         self._open: list[tuple[CallFold, PartialArguments]] = []
+        self.replaced = False
+        """Whether arguments that were handed out do not stand any more."""
 
     def feed(self, candidate: Payload) -> Iterator[ChatEvent]:
         """Return the events of one piece; raises `ServiceError` if it gave up."""
         for part in items(mapping(candidate, "content"), "parts"):
             yield from self._on_part(part)
         yield from self._on_citations(mapping(candidate, "citationMetadata"))
-        choice = self._choice
-        choice.finish_reason = string(candidate, "finishReason") or choice.finish_reason
-        reason = choice.finish_reason or ""
-        fails = reason in _FAILURES or reason.startswith("MALFORMED_")
+        if reason := string(candidate, "finishReason"):
+            self._choice.finish_reason = reason
+        failure = _failure(reason, candidate)
+        yield from self._on_rest(candidate, _OF_FAILURE if failure else _OF_CANDIDATE)
+        if failure is not None:
+            raise failure
+        if self._choice.finish_reason:
+            self._choice.disposition = self._disposition(self._choice.finish_reason)
+
+    def _on_rest(self, candidate: Payload, folded: frozenset[str]) -> Iterator[ChatEvent]:
         for name, value in candidate.items():
-            is_fault = fails and name == "finishMessage"
-            if name not in _OF_CANDIDATE and not is_fault and self._kept.put(name, value):
+            if name not in folded and self._kept.put(name, value):
                 yield Other(name, value)
-        if fails:
-            message = string(candidate, "finishMessage") or None
-            raise ServiceError(message, type=reason, raw=candidate)
-        if reason:
-            choice.disposition = self._disposition(reason)
 
     def _disposition(self, reason: str) -> Disposition:
         if reason.startswith("IMAGE_"):
@@ -214,21 +228,25 @@ class _Candidate:
         continues = call.get("willContinue") is True
         partial = items(call, "partialArgs")
         if name := string(call, "name"):
-            key = len(self._choice.calls)
-            fold = self._choice.call(key, string(call, "id"), name)
+            fold = self._choice.call(len(self._choice.calls), string(call, "id"), name)
             if not (continues or partial):
-                args = call.get("args")
-                yield from self._choice.add_arguments(fold, "{}" if args is None else to_json(args))
-                yield from self._choice.finish_call(fold)
+                yield from self._on_whole(fold, call.get("args"))
                 return
             self._open.append((fold, PartialArguments(self._budget)))
             yield from self._choice.add_arguments(fold, "")
-        if not self._open:
+        if self._open:
+            yield from self._on_partial(partial, continues)
+        else:
             yield Other("functionCall", call)
-            return
-        fold, arguments = self._open[-1]
+
+    def _on_whole(self, call: CallFold, args: Any) -> Iterator[ChatEvent]:
+        yield from self._choice.add_arguments(call, "{}" if args is None else to_json(args))
+        yield from self._choice.finish_call(call)
+
+    def _on_partial(self, partial: list[Payload], continues: bool) -> Iterator[ChatEvent]:
+        call, arguments = self._open[-1]
         for argument in partial:
-            yield from self._choice.add_arguments(fold, arguments.add(argument))
+            yield from self._choice.add_arguments(call, arguments.add(argument))
         if not continues:
             yield from self._close(*self._open.pop())
 
@@ -237,7 +255,15 @@ class _Candidate:
             yield from self._choice.add_arguments(call, arguments.close())
         else:
             call.arguments.replace(arguments.whole())
+            self.replaced = True
         yield from self._choice.finish_call(call)
+
+
+def _failure(reason: str, candidate: Payload) -> ServiceError | None:
+    """Return the fault that a finish reason is, if it is one."""
+    if reason not in _FAILURES and not reason.startswith("MALFORMED_"):
+        return None
+    return ServiceError(string(candidate, "finishMessage") or None, type=reason, raw=candidate)
 
 
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?')
@@ -302,10 +328,9 @@ def _error(payload: Any) -> ServiceError | None:
     if not isinstance(payload, dict) or not (error := payload.get("error")):
         return None
     said = error if isinstance(error, dict) else {"message": error}
-    code = said.get("code")
     return ServiceError(
         string(said, "message") or None,
         type=string(said, "status") or None,
-        service_code=code if isinstance(code, (str, int)) else None,
+        service_code=code_of(said),
         raw=payload,
     )

@@ -1,4 +1,7 @@
-"""NDJSON, JSON Lines: one JSON value per line."""
+"""NDJSON, JSON Lines: one JSON value per line.
+
+https://github.com/ndjson/ndjson-spec, https://jsonlines.org
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ..ndjson import LineFramer
 from ..payload import parse_json
 from ..reduce import Dialect, Framer, Reducer
 from ..stage import Cut, Ending
-from .sse import Eof
+from .options import PREDICATE, Eof, check_options
 
 __all__ = ["JsonLines"]
 
@@ -37,10 +40,7 @@ class JsonLines(Dialect[JsonEvent, int]):
     tail: Literal["torn", "accepts"] = "torn"
 
     def __post_init__(self) -> None:
-        if self.eof not in ("interrupts", "completes"):
-            raise ValueError(f'eof={self.eof!r}: say "interrupts" or "completes"')
-        if self.tail not in ("torn", "accepts"):
-            raise ValueError(f'tail={self.tail!r}: say "torn" or "accepts"')
+        check_options(self, complete_when=PREDICATE)
 
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""

@@ -17,7 +17,7 @@ from ..limits import Limits
 from ..ndjson import LineFramer
 from ..payload import parse_json
 from ..reduce import Dialect, Framer, Reducer
-from .typed import Payload, mapping, string
+from .typed import Payload, code_of, mapping, string
 
 __all__ = ["KubernetesWatch", "WatchEvent", "WatchState"]
 
@@ -94,11 +94,11 @@ class _WatchReducer(Reducer[WatchEvent, WatchState]):
 
     def _error(self, status: Payload) -> ServiceError:
         """Return a `Status` as a fault, and note whether the version has expired."""
-        code, reason = status.get("code"), string(status, "reason")
+        code, reason = code_of(status), string(status, "reason")
         self._expired = code == 410 or reason in ("Expired", "Gone")
         return ServiceError(
             string(status, "message") or None,
             type=reason or None,
-            service_code=code if isinstance(code, (str, int)) else None,
+            service_code=code,
             raw=status,
         )

@@ -21,7 +21,7 @@ from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
 from .kept import Kept
 from .message import MessageFold
-from .sse import Eof
+from .options import Eof, check_options
 from .typed import Payload, items, string
 
 __all__ = ["LangGraph"]
@@ -51,8 +51,7 @@ class LangGraph(Dialect[ChatEvent, Message]):
     asks: ClassVar[frozenset[type[Extra]]] = frozenset({Cursor})
 
     def __post_init__(self) -> None:
-        if self.eof not in ("interrupts", "completes"):
-            raise ValueError(f'eof={self.eof!r}: say "interrupts" or "completes"')
+        check_options(self)
 
     def reducer(self, limits: Limits) -> Reducer[ChatEvent, Message]:
         """Return the state for one stream."""

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias, final
 
 from ..event import JsonEvent, Other
-from ..faults import ProtocolViolation, ServiceError
+from ..faults import ServiceError
 from ..frame import Cursor, Extra, SseFrame
 from ..limits import Limits
 from ..payload import parse_json
 from ..reduce import Dialect, Framer, Reducer
 from ..sse import SseFramer
-from .typed import Payload, items, string
+from .options import check_options
+from .typed import Payload, as_object, code_of, items, string
 
 __all__ = ["Mcp", "McpEvent", "McpState"]
 
@@ -75,6 +76,9 @@ class Mcp(Dialect[McpEvent, McpState]):
     asks: ClassVar[frozenset[type[Extra]]] = frozenset({Cursor})
     reconnection_ms: ClassVar[int] = 1000
 
+    def __post_init__(self) -> None:
+        check_options(self)
+
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""
         return SseFramer(limits.frame_bytes, self.asks, self.last_event_id)
@@ -119,10 +123,7 @@ class _McpReducer(Reducer[McpEvent, McpState]):
                 return
 
     def _on_message(self, id: str, message: Any) -> Iterator[McpEvent]:
-        if not isinstance(message, dict):
-            raise ProtocolViolation(
-                "A message is JSON, but not an object; check that the service speaks JSON-RPC"
-            )
+        message = as_object(message)
         ours = self._is_ours(message.get("id"))
         if message.get("error") is not None and (ours or message.get("id") is None):
             raise _error(message["error"], message)
@@ -143,9 +144,8 @@ class _McpReducer(Reducer[McpEvent, McpState]):
 def _error(error: Any, message: Payload) -> ServiceError:
     """Return a JSON-RPC error `{code, message, data}` as a fault."""
     said = error if isinstance(error, dict) else {"message": error}
-    code = said.get("code")
     return ServiceError(
         string(said, "message") or None,
-        service_code=code if isinstance(code, (str, int)) else None,
+        service_code=code_of(said),
         raw=message,
     )

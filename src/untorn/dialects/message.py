@@ -43,14 +43,20 @@ class Budget:
         self._most = self._left = value_bytes
 
     def spend(self, text: str) -> None:
-        """Take the UTF-8 size of `text`; raises `LimitExceeded`."""
-        self._left -= _size(text)
-        if self._left < 0:
+        """Take the UTF-8 size of `text`; raises `LimitExceeded`, and then takes nothing."""
+        left = self._left - _size(text)
+        if left < 0:
             raise LimitExceeded("value_bytes", self._most)
+        self._left = left
 
-    def give_back(self, text: str) -> None:
-        """Return the UTF-8 size of a text that is no longer kept."""
-        self._left += _size(text)
+    def exchange(self, old: str, new: str) -> None:
+        """Take the size of a text that is kept in the place of another; raises as `spend`."""
+        kept, self._left = self._left, self._left + _size(old)
+        try:
+            self.spend(new)
+        except LimitExceeded:
+            self._left = kept
+            raise
 
 
 def _size(text: str) -> int:
@@ -85,11 +91,7 @@ class TextFold:
     def add(self, text: str) -> str:
         """Append `text`; return what can be handed out of it now."""
         self._budget.spend(text)
-        if self._half or not text.isascii():
-            text = self._heal(text)
-        if text:
-            self._parts.append(text)
-        return text
+        return self._append(text)
 
     def flush(self) -> str:
         """Give up waiting for the second half; return what that hands out."""
@@ -102,9 +104,9 @@ class TextFold:
 
     def replace(self, text: str) -> None:
         """Put a snapshot in the place of all there is."""
-        self._budget.give_back(str(self) + self._half)
+        self._budget.exchange(str(self) + self._half, text)
         self._parts, self._half = [], ""
-        self.add(text)
+        self._append(text)
         self.flush()
 
     def agrees(self, text: str) -> bool:
@@ -112,6 +114,13 @@ class TextFold:
         other = TextFold(Budget(4 * len(text)))
         other.add(text)
         return str(other) == str(self) and other._half == self._half
+
+    def _append(self, text: str) -> str:
+        if self._half or not text.isascii():
+            text = self._heal(text)
+        if text:
+            self._parts.append(text)
+        return text
 
     def _heal(self, text: str) -> str:
         text, self._half = self._half + text, ""
@@ -223,8 +232,12 @@ class ChoiceFold:
         call = self.calls.get(key)
         if call is None:
             call = self.calls[key] = CallFold(len(self.calls), self.budget)
-        call.id = call.id or id or None
-        call.name = call.name or name or None
+        if id and not call.id:
+            self.budget.spend(id)
+            call.id = id
+        if name and not call.name:
+            self.budget.spend(name)
+            call.name = name
         return call
 
     def add_arguments(self, call: CallFold, fragment: str) -> Iterator[ChatEvent]:
@@ -293,7 +306,9 @@ class ChoiceFold:
 
     def drop_call(self, key: Hashable) -> None:
         """Take the call at position `key` back; only the latest may be, lest an index change."""
-        self.calls.pop(key).arguments.replace("")
+        call = self.calls.pop(key)
+        call.arguments.replace("")
+        self.budget.exchange((call.id or "") + (call.name or ""), "")
 
     def text(self, kind: type[TextDelta | ReasoningDelta | RefusalDelta]) -> str:
         """Return all text of one kind."""

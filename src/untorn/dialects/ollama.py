@@ -21,7 +21,6 @@ from ..event import (
     TextDelta,
     UsageUpdate,
 )
-from ..faults import ProtocolViolation
 from ..limits import Limits
 from ..ndjson import LineFramer
 from ..payload import parse_json
@@ -29,7 +28,7 @@ from ..reduce import Dialect, Framer, Reducer
 from ..stage import Ending
 from .kept import Kept, to_json
 from .message import MessageFold
-from .typed import Payload, items, mapping, service_error, string
+from .typed import Payload, as_object, items, mapping, service_error, string
 
 __all__ = ["OllamaChat"]
 
@@ -81,11 +80,7 @@ class _OllamaReducer(Reducer[ChatEvent, Message]):
         return self._fold.message()
 
     def feed(self, frame: str) -> Iterator[ChatEvent]:
-        line = parse_json(frame)
-        if not isinstance(line, dict):
-            raise ProtocolViolation(
-                "The line is JSON, but not an object; check that the service is Ollama"
-            )
+        line = as_object(parse_json(frame))
         self._answers |= "message" in line or "response" in line
         yield from self._on_message(line, "response")
         yield from self._on_message(mapping(line, "message"), "content")

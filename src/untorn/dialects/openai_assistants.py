@@ -19,7 +19,7 @@ from ..event import (
     TextDelta,
     UsageUpdate,
 )
-from ..faults import InvalidJson, ProtocolViolation, ServiceError
+from ..faults import InvalidJson, ServiceError
 from ..frame import SseFrame
 from ..limits import Limits
 from ..payload import parse_json
@@ -27,7 +27,7 @@ from ..reduce import Dialect, Reducer
 from ..stage import Ending
 from .kept import Kept
 from .message import MessageFold
-from .typed import Payload, items, mapping, position, service_error, string
+from .typed import Payload, as_object, gap, items, mapping, position, service_error, string
 
 __all__ = ["OpenAIAssistants"]
 
@@ -86,11 +86,7 @@ class _AssistantsReducer(Reducer[ChatEvent, Message]):
             return
         if event == "error":
             raise _error(data)
-        payload = parse_json(data)
-        if not isinstance(payload, dict):
-            raise ProtocolViolation(
-                "The payload is JSON, but not an object; check that the service is Assistants"
-            )
+        payload = as_object(parse_json(data))
         if event in self._handlers:
             yield from self._handlers[event](payload)
         elif event not in _FAILS:
@@ -133,7 +129,7 @@ class _AssistantsReducer(Reducer[ChatEvent, Message]):
                 place = (string(payload, "id"), position(call, "index"))
                 fold = self._choice.call(place, string(call, "id"), string(function, "name"))
                 if fold.finished:
-                    raise ProtocolViolation("A piece of a call came after the end of the call")
+                    raise gap("A piece of a call came after the end of the call")
                 yield from self._choice.add_arguments(fold, string(function, "arguments"))
         if any(call.get("type") != "function" for call in calls):
             yield Other("thread.run.step.delta", payload)

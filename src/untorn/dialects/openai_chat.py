@@ -26,8 +26,9 @@ from ..limits import Limits
 from ..reduce import Dialect, Reducer
 from ..stage import Cut, Ending
 from .message import Fields, MessageFold
-from .openai_choice import Answer, Json, misfit, objects
-from .typed import object_of, service_error, string
+from .openai_choice import Answer, misplaced, objects
+from .options import check_options
+from .typed import Payload, object_of, service_error, string
 
 __all__ = ["OpenAIChat"]
 
@@ -59,6 +60,7 @@ class OpenAIChat(Dialect[ChatEvent, Message]):
     never finished, for what looks like no arguments may be arguments cut off. Where no
     finish reason came, or one that is not known, a call is finished only if its
     arguments are a whole JSON object: nothing can follow one, so it is not cut off.
+    One without a name has lost its beginning, and is never finished.
 
     `Message.extra`: `id`, `created`, `model`, `provider`, `service_tier` and
     `system_fingerprint`; and of each choice `annotations`, `audio`, `images`,
@@ -69,8 +71,7 @@ class OpenAIChat(Dialect[ChatEvent, Message]):
     done: Literal["optional", "required"] = "optional"
 
     def __post_init__(self) -> None:
-        if self.done not in ("optional", "required"):
-            raise ValueError(f'done={self.done!r}: say "optional" or "required"')
+        check_options(self)
 
     def reducer(self, limits: Limits) -> Reducer[ChatEvent, Message]:
         """Return the state for one stream."""
@@ -112,7 +113,7 @@ class _ChatReducer(Reducer[ChatEvent, Message]):
         yield self._fold.finish()
         self.complete(marker)
 
-    def _chunk(self, event: str, payload: Json) -> Iterator[ChatEvent]:
+    def _chunk(self, event: str, payload: Payload) -> Iterator[ChatEvent]:
         error = _error(event, payload)
         if error is not None:
             # What came with it was generated; but whatever else is wrong with it, the
@@ -131,13 +132,13 @@ class _ChatReducer(Reducer[ChatEvent, Message]):
             self._fold.usage = usage
             yield UsageUpdate(usage)
 
-    def _identify(self, payload: Json) -> None:
+    def _identify(self, payload: Payload) -> None:
         for key in _IDENTITY:
             value = payload.get(key)
             if value and isinstance(value, (str, int)):
                 self._identity.keep(key, value, self._fold.budget)
 
-    def _choices(self, payload: Json) -> Iterator[ChatEvent]:
+    def _choices(self, payload: Payload) -> Iterator[ChatEvent]:
         failure = None
         for choice in objects(payload.get("choices"), "choices"):
             yield from self._answer(choice.get("index")).add(choice)
@@ -149,18 +150,18 @@ class _ChatReducer(Reducer[ChatEvent, Message]):
         if index is None:
             index = 0
         elif type(index) is not int:
-            raise misfit("the index of a choice", index)
+            raise misplaced("the index of a choice", index)
         answer = self._answers.get(index)
         if answer is None:
             answer = self._answers[index] = Answer(self._fold.choice(index))
         return answer
 
 
-def _name(event: str, payload: Json) -> str:
+def _name(event: str, payload: Payload) -> str:
     return string(payload, "type") or string(payload, "object") or event
 
 
-def _error(event: str, payload: Json) -> ServiceError | None:
+def _error(event: str, payload: Payload) -> ServiceError | None:
     """Return the error a payload reports, in any of the spellings that were seen."""
     error = payload.get("error")
     if error not in (None, False, ""):
@@ -180,7 +181,7 @@ def _with_code(error: Any) -> Any:
     return error
 
 
-def _failure(choice: Json, payload: Json) -> ServiceError | None:
+def _failure(choice: Payload, payload: Payload) -> ServiceError | None:
     """Return the error a choice reports: its own, or a finish reason that means one."""
     error = choice.get("error")
     if error not in (None, False, ""):  # OpenRouter

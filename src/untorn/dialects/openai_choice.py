@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from ..event import ChatEvent, Disposition, ReasoningDelta, RefusalDelta, TextDelta
-from ..faults import ProtocolViolation
+from ..faults import ProtocolViolation, shortened
 from ..payload import is_json
 from .message import Budget, CallFold, ChoiceFold, Fields
+from .typed import Payload, compact, misfit
 
-__all__ = ["Answer", "Json", "misfit", "objects"]
-
-Json: TypeAlias = dict[str, Any]
+__all__ = ["Answer", "misplaced", "objects"]
 
 _DISPOSITIONS: Final[dict[str, Disposition]] = {
     "stop": "complete",
@@ -37,7 +36,7 @@ class Answer:
         self._reasons_plainly = False
         self._refused = False
 
-    def add(self, choice: Json) -> Iterator[ChatEvent]:
+    def add(self, choice: Payload) -> Iterator[ChatEvent]:
         """Fold what a chunk brings of this choice: first the delta, then the finish."""
         # Azure's filter verdicts have no delta.
         for key, value in _object(choice.get("delta"), "a delta").items():
@@ -62,6 +61,8 @@ class Answer:
                 yield from self.fold.finish_call(call)
 
     def _is_whole(self, call: CallFold) -> bool:
+        if call.name is None:  # it has lost its beginning, and nobody can run it
+            return False
         if self.fold.disposition in ("complete", "tool"):
             return bool(call.arguments) or call not in self._calls.displaced
         # Nobody says that the calls are whole; but nothing can follow a closed object.
@@ -83,21 +84,21 @@ class Answer:
             case _:
                 self.fold.extra.extend("parts", [part], self.fold.budget)
 
-    def _refusal(self, value: Any, _: Json) -> Iterator[ChatEvent]:
+    def _refusal(self, value: Any, _: Payload) -> Iterator[ChatEvent]:
         text = _text(value, "a refusal")
         self._refused, self.fold.disposition = True, "filtered"
         yield from self.fold.add(RefusalDelta, text)
 
-    def _reasoning_content(self, value: Any, _: Json) -> Iterator[ChatEvent]:
+    def _reasoning_content(self, value: Any, _: Payload) -> Iterator[ChatEvent]:
         if isinstance(value, str):
             self._reasons_plainly = True
             yield from self.fold.add(ReasoningDelta, value)
 
-    def _reasoning(self, value: Any, delta: Json) -> Iterator[ChatEvent]:
+    def _reasoning(self, value: Any, delta: Payload) -> Iterator[ChatEvent]:
         if not delta.get("reasoning_content"):  # some send both, with the same text
             yield from self._reasoning_content(value, delta)
 
-    def _reasoning_details(self, value: Any, delta: Json) -> Iterator[ChatEvent]:
+    def _reasoning_details(self, value: Any, delta: Payload) -> Iterator[ChatEvent]:
         spoken = self._reasons_plainly or delta.get("reasoning_content") or delta.get("reasoning")
         for detail in value if isinstance(value, list) else ():
             if isinstance(detail, dict):
@@ -106,7 +107,7 @@ class Answer:
                 if not spoken and isinstance(text, str):
                     yield from self.fold.add(ReasoningDelta, text)
 
-    def _detail(self, detail: Json) -> Fields:
+    def _detail(self, detail: Payload) -> Fields:
         """Return what is folded of a detail: by position, and kinds are never mixed."""
         key = repr((detail.get("index"), detail.get("type")))
         if key not in self._details:
@@ -114,7 +115,7 @@ class Answer:
             self.fold.extra.extend("reasoning_details", [self._details[key]], self.fold.budget)
         return self._details[key]
 
-    def _tool_calls(self, value: Any, _: Json) -> Iterator[ChatEvent]:
+    def _tool_calls(self, value: Any, _: Payload) -> Iterator[ChatEvent]:
         for entry in objects(value, "tool_calls"):
             function = _object(entry.get("function"), "a function")
             call = self._calls.find(
@@ -122,18 +123,18 @@ class Answer:
             )
             yield from self.fold.add_arguments(call, _arguments(function.get("arguments")))
 
-    def _function_call(self, value: Any, _: Json) -> Iterator[ChatEvent]:
+    def _function_call(self, value: Any, _: Payload) -> Iterator[ChatEvent]:
         function = _object(value, "a function call")
         call = self.fold.call("function_call", name=_word(function.get("name")))
         yield from self.fold.add_arguments(call, _arguments(function.get("arguments")))
 
-    def _audio(self, value: Any, _: Json) -> Iterable[ChatEvent]:
+    def _audio(self, value: Any, _: Payload) -> Iterable[ChatEvent]:
         if isinstance(value, dict):
             audio = self.fold.extra.setdefault("audio", Fields())
             _merge(audio, value, ("data", "transcript"), self.fold.budget)
         return ()
 
-    def _add_logprobs(self, logprobs: Json) -> None:
+    def _add_logprobs(self, logprobs: Payload) -> None:
         for kind, entries in logprobs.items():
             if entries and isinstance(entries, list):
                 kept = self.fold.extra.setdefault("logprobs", Fields())
@@ -193,10 +194,10 @@ def _begins(call: CallFold, index: Any, id: str, name: str) -> bool:
     return another or bool(not id and name and call.name)
 
 
-def _collect(key: str) -> Callable[[Answer, Any, Json], Iterable[ChatEvent]]:
+def _collect(key: str) -> Callable[[Answer, Any, Payload], Iterable[ChatEvent]]:
     """Return what keeps the lists of a delta under `key` of `extra`."""
 
-    def collect(answer: Answer, value: Any, _: Json) -> Iterable[ChatEvent]:
+    def collect(answer: Answer, value: Any, _: Payload) -> Iterable[ChatEvent]:
         if isinstance(value, list):
             answer.fold.extra.extend(key, value, answer.fold.budget)
         return ()
@@ -204,7 +205,7 @@ def _collect(key: str) -> Callable[[Answer, Any, Json], Iterable[ChatEvent]]:
     return collect
 
 
-def _merge(into: Fields, piece: Json, growing: tuple[str, ...], budget: Budget) -> None:
+def _merge(into: Fields, piece: Payload, growing: tuple[str, ...], budget: Budget) -> None:
     for key, value in piece.items():
         if key not in growing:
             into.keep(key, value, budget)
@@ -212,37 +213,35 @@ def _merge(into: Fields, piece: Json, growing: tuple[str, ...], budget: Budget) 
             into.grow(key, value, budget)
 
 
-def misfit(what: str, value: Any) -> ProtocolViolation:
+def misplaced(what: str, value: Any) -> ProtocolViolation:
     """Return the fault of something that carries the answer and has the wrong type."""
     kinds: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
-    kind = kinds.get(type(value)) or json.dumps(value)[:40]
-    return ProtocolViolation(
-        f"There is {kind} in the place of {what}; check that the dialect fits the service"
-    )
+    kind = kinds.get(type(value)) or shortened(json.dumps(value))
+    return misfit(f"There is {kind} in the place of {what}")
 
 
-def objects(value: Any, what: str) -> Iterator[Json]:
+def objects(value: Any, what: str) -> Iterator[Payload]:
     """Yield the objects of a list; where it or one of them is null, there is none."""
     if value is None:
         return
     if not isinstance(value, list):
-        raise misfit(what, value)
+        raise misplaced(what, value)
     for each in value:
         if each is not None:
             yield _object(each, f"one of {what}")
 
 
-def _object(value: Any, what: str) -> Json:
+def _object(value: Any, what: str) -> Payload:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise misfit(what, value)
+        raise misplaced(what, value)
     return value
 
 
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
-        raise misfit(what, value)
+        raise misplaced(what, value)
     return value
 
 
@@ -265,7 +264,7 @@ def _arguments(value: Any) -> str:
     """Return a fragment of arguments; some services send JSON instead of its text."""
     if value is None or isinstance(value, str):
         return value or ""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return compact(value)
 
 
 def _thinking(value: Any) -> str:
@@ -275,7 +274,7 @@ def _thinking(value: Any) -> str:
     return _word(value)
 
 
-_DELTA: Final[dict[str, Callable[[Answer, Any, Json], Iterable[ChatEvent]]]] = {
+_DELTA: Final[dict[str, Callable[[Answer, Any, Payload], Iterable[ChatEvent]]]] = {
     "annotations": _collect("annotations"),
     "audio": Answer._audio,
     "content": Answer._content,

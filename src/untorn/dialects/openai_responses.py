@@ -26,11 +26,14 @@ from ..event import (
     TextDelta,
     UsageUpdate,
 )
+from ..faults import shortened
 from ..limits import Limits
 from ..outcome import Cause
 from ..reduce import Dialect, Reducer
-from .message import TextFold
-from .typed import Payload, TypedReducer, items, mapping, position, service_error, string
+from ..stage import Ending
+from .kept import Kept
+from .message import CallFold, TextFold
+from .typed import Payload, TypedReducer, gap, items, mapping, position, service_error, string
 
 __all__ = ["OpenAIResponses"]
 
@@ -65,6 +68,8 @@ _CALLS: Final = {
 _CALL_FIELDS: Final = dict(_CALLS.values())
 # Items that wait for the client without being calls with arguments.
 _ACTIONS: Final = frozenset({"apply_patch_call", "computer_call", "local_shell_call"})
+# What is folded of such an item, or of a message, and so counted already.
+_FOLDED: Final = frozenset({"content", "summary", "arguments", "input"})
 _INCOMPLETE: Final[dict[str, Disposition]] = {
     "max_output_tokens": "truncated",
     "content_filter": "filtered",
@@ -79,8 +84,9 @@ class OpenAIResponses(Dialect[ChatEvent, Message]):
     Completes at `response.completed` or `response.incomplete` (the marker); the
     disposition says which, `finish_reason` is the status or the reason why it is
     incomplete. Fails at `error`, `response.failed`, and a response that ends with
-    the status `failed` or with an `error`, whatever its event says. A
-    response that was cancelled is `Interrupted(CANCELLED)`. The end of the
+    the status `failed` or with an `error`, whatever its event says, and at
+    `response.completed` if the item of a call never came: its id and name are lost.
+    A response that was cancelled is `Interrupted(CANCELLED)`. The end of the
     transport, and a `[DONE]`, before the marker are interruptions.
 
     Snapshots (`*.done` and the response at the end) make no event where they
@@ -90,10 +96,11 @@ class OpenAIResponses(Dialect[ChatEvent, Message]):
 
     Summaries of reasoning are paragraphs: a blank line is put between two.
 
-    `ToolCallDone` comes at the end of a call's arguments. In an incomplete
-    response a call that did not end before is finished only if the status of its
-    item is `completed`. The input of a custom tool is free text; look at
-    `finished`, not at `valid`.
+    `ToolCallDone` comes at the end of a call's arguments, or with its item where the
+    arguments come first, as in a stream that is resumed. In an incomplete response
+    a call that did not end before is finished only if the status of its item is
+    `completed`. The input of a custom tool is free text; look at `finished`, not at
+    `valid`.
 
     `extra`: `response` (the latest, without `output`), `output` (the items, with
     encrypted reasoning and the tools the service ran), `annotations`,
@@ -112,6 +119,7 @@ class _ResponsesReducer(TypedReducer):
         self._response: Payload = {}
         self._types: dict[int, str] = {}
         self._output: dict[int, Payload] = {}
+        self._kept_items = Kept({}, self.fold.budget)
         self._annotations: dict[tuple[int, int, int], Payload] = {}
         self._logprobs: list[Any] = []
         self._deltas: dict[str, dict[int, TextFold]] = {}
@@ -164,6 +172,16 @@ class _ResponsesReducer(TypedReducer):
             yield from self._on_arguments(name, verb, payload)
         else:
             yield from self._on_other(kind, name if verb == "delta" else "", payload)
+        if self._replaced:
+            yield from self._snapshot()
+
+    def end(self, ending: Ending) -> Iterator[ChatEvent]:
+        """Return what was held back, and a snapshot where a fault came between."""
+        yield from super().end(ending)
+        yield from self._snapshot()
+
+    def _snapshot(self) -> Iterator[ChatEvent]:
+        """Say that what was handed out does not stand any more, if something was replaced."""
         if self._replaced:
             self._replaced = False
             yield Snapshot(self.value)
@@ -227,9 +245,11 @@ class _ResponsesReducer(TypedReducer):
         call = self.choice.call(index, None, string(payload, "name"))
         if verb == "done":
             yield from self._noted(self.choice.settle_arguments(call, string(payload, field)))
-            if call.id is not None:  # else the item, which is to come, knows it
-                yield from self.choice.finish_call(call)
+            if call.arguments:  # else the item, which is to come, may have some
+                yield from self._finish_call(call)
         elif delta := string(payload, "delta"):
+            if call.finished:
+                raise gap(f"The arguments of the call {shortened(repr(index))} have ended")
             yield from self.choice.add_arguments(call, delta)
 
     def _open_call(self, index: int, item: Payload) -> Iterator[ChatEvent]:
@@ -243,7 +263,22 @@ class _ResponsesReducer(TypedReducer):
         yield from self._noted(self.choice.settle_arguments(call, arguments))
         status = item.get("status")
         if status == "completed" or (ended and status not in ("in_progress", "incomplete")):
+            yield from self._finish_call(call)
+
+    def _finish_call(self, call: CallFold) -> Iterator[ChatEvent]:
+        """Finish a call that can be run; what is not known of another, the response may say."""
+        if call.id and call.name:
             yield from self.choice.finish_call(call)
+
+    def _check_calls(self) -> None:
+        """Raise `ProtocolViolation` where the item of a call never came: it has no id, no name.
+
+        Not before the end, for in a stream that is resumed the item comes behind the arguments.
+        """
+        came = {index for index in self._output if self._types.get(index) in _CALL_FIELDS}
+        for index in self.choice.calls:
+            if index not in came:
+                raise gap(f"The item {shortened(repr(index))} of a call did not come")
 
     # --- items ----------------------------------------------------------------
 
@@ -273,8 +308,9 @@ class _ResponsesReducer(TypedReducer):
 
     def _keep(self, index: int, item: Payload) -> None:
         kind = string(item, "type")
-        if index not in self._output and kind not in ("message", "reasoning", *_CALL_FIELDS):
-            self.charge()
+        folds = kind in ("message", "reasoning", *_CALL_FIELDS)
+        beside = {name: value for name, value in item.items() if name not in _FOLDED}
+        self._kept_items.put(str(index), beside if folds else item)
         self._output[index] = item
         if kind:
             self._types[index] = kind
@@ -287,7 +323,9 @@ class _ResponsesReducer(TypedReducer):
         of a type is the n-th of that type.
         """
         kinds = [string(item, "type") for item in output]
-        if all(index < len(kinds) and kinds[index] == kind for index, kind in self._types.items()):
+        if all(
+            0 <= index < len(kinds) and kinds[index] == kind for index, kind in self._types.items()
+        ):
             return list(range(len(kinds)))
         left = {kind: sorted(at for at, k in self._types.items() if k == kind) for kind in kinds}
         fresh = max(self._types) + 1
@@ -323,6 +361,7 @@ class _ResponsesReducer(TypedReducer):
         for index, item in zip(self._places(output), output, strict=True):
             yield from self._settle_item(index, item, ended=not incomplete)
         if not incomplete:
+            self._check_calls()
             yield from self.fold.finish_calls()
         yield from self._finish(kind, status, response, incomplete)
 
@@ -332,9 +371,7 @@ class _ResponsesReducer(TypedReducer):
         choice = self.choice
         yield from self.fold.flush()
         self._order()
-        if self._replaced:
-            self._replaced = False
-            yield Snapshot(self.value)
+        yield from self._snapshot()
         reason = string(mapping(response, "incomplete_details"), "reason") if incomplete else ""
         choice.finish_reason = reason or status
         choice.disposition = _INCOMPLETE.get(reason, "unknown") if incomplete else self._completed()

@@ -16,11 +16,11 @@ import json
 import re
 from typing import Any, Final, TypeAlias
 
-from ..faults import InvalidJson, ProtocolViolation, shortened
-from ..payload import parse_json
+from ..faults import InvalidJson, shortened
+from ..payload import DEEPEST, parse_json
 from .kept import to_json
 from .message import Budget
-from .typed import Payload, string
+from .typed import Payload, gap, misfit, string
 
 __all__ = ["PartialArguments", "segments"]
 
@@ -32,8 +32,6 @@ _SEGMENT: Final = re.compile(
     re.VERBOSE,
 )
 _ESCAPE_OR_QUOTE: Final = re.compile(r'\\.|"', re.DOTALL)
-# As deep as a payload may nest.
-_DEEPEST: Final = 256
 # What is empty inside a list has no value, so no path, and is skipped.
 _MOST_SKIPPED: Final = 256
 
@@ -91,8 +89,8 @@ class PartialArguments:
             if depth == len(path) - 1 or not _has(node, segment):
                 return node, depth
             node = node[segment]
-        raise ProtocolViolation(
-            f"The path {path} of a partial argument does not fit the arguments before it"
+        raise misfit(
+            f"The path {shortened(repr(path))} of a partial argument does not fit those before it"
         )
 
     def _text(self, node: Any, depth: int, path: list[Segment], value: Any) -> str:
@@ -116,13 +114,11 @@ def segments(path: str) -> list[Segment]:
     """Return the names and indexes of a singular query; raises `ProtocolViolation`."""
     found: list[Segment] = []
     at = 1
-    while at < len(path) and len(found) < _DEEPEST and (match := _SEGMENT.match(path, at)):
+    while at < len(path) and len(found) < DEEPEST and (match := _SEGMENT.match(path, at)):
         found.append(_segment(*match.groups()))
         at = match.end()
     if path[:1] != "$" or at < len(path):
-        raise ProtocolViolation(
-            f"The path {shortened(path)!r} of a partial argument is no singular query"
-        )
+        raise misfit(f"The path {shortened(path)!r} of a partial argument is no singular query")
     return found
 
 
@@ -137,7 +133,7 @@ def _segment(
     try:
         return str(parse_json(f'"{quoted}"'))
     except InvalidJson:
-        raise ProtocolViolation(f"The name {quoted!r} in a path is not well formed") from None
+        raise misfit(f"The name {shortened(quoted)!r} in a path is not well formed") from None
 
 
 def _requoted(match: re.Match[str]) -> str:
@@ -155,7 +151,7 @@ def _value(argument: Payload) -> str | int | float | bool | None:
             return number
         case {"nullValue": _}:
             return None
-    raise ProtocolViolation("A partial argument has no value of a kind we know")
+    raise misfit("A partial argument has no value of a kind we know")
 
 
 def _fits(node: Any, segment: Segment) -> bool:
@@ -178,9 +174,7 @@ def _check_skipped(node: Any, path: list[Segment]) -> None:
     sizes = [len(node), *[0] * (len(path) - 1)]
     for segment, size in zip(path, sizes, strict=True):
         if isinstance(segment, int) and segment - size > _MOST_SKIPPED:
-            raise ProtocolViolation(
-                f"A partial argument stands at {segment} of a list that has {size} before it"
-            )
+            raise gap(f"A partial argument stands at {segment} of a list that has {size} before it")
 
 
 def _set(node: Any, path: list[Segment], value: Any) -> None:

@@ -1,10 +1,13 @@
-"""Server-Sent Events as such, and two plain uses of them: raw text, and JSON."""
+"""Server-Sent Events as such, and two plain uses of them: raw text, and JSON.
+
+https://html.spec.whatwg.org/multipage/server-sent-events.html
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Literal, TypeAlias, final
+from typing import Any, ClassVar, Final, TypeVar, final
 
 from ..event import JsonEvent, ServerSentEvent, TextDelta
 from ..faults import LimitExceeded
@@ -15,11 +18,11 @@ from ..reduce import Dialect, Framer, Reducer
 from ..sse import SseFramer
 from ..stage import Cut, Ending
 from ..text import Errors
+from .options import Eof, check_options
 
-__all__ = ["Eof", "JsonSse", "Sse", "SseState", "TextSse"]
+__all__ = ["JsonSse", "Sse", "SseState", "TextSse"]
 
-Eof: TypeAlias = Literal["interrupts", "completes"]
-"""What a clean end of the transport between two frames means."""
+E = TypeVar("E")
 
 # The standard leaves it to the client: "probably in the region of a few seconds".
 RECONNECTION_MS: Final = 3000
@@ -36,11 +39,6 @@ class SseState:
 
     last_event_id: str = ""
     retry: int | None = None
-
-
-def _check_eof(eof: str) -> None:
-    if eof not in ("interrupts", "completes"):
-        raise ValueError(f'eof={eof!r}: say "interrupts" or "completes"')
 
 
 @final
@@ -73,7 +71,7 @@ class Sse(Dialect[ServerSentEvent, SseState]):
     reconnection_ms: ClassVar[int] = RECONNECTION_MS
 
     def __post_init__(self) -> None:
-        _check_eof(self.eof)
+        check_options(self)
 
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""
@@ -88,18 +86,31 @@ class Sse(Dialect[ServerSentEvent, SseState]):
         return replace(self, last_event_id=last_event_id)
 
 
-class _SseReducer(Reducer[ServerSentEvent, SseState]):
-    def __init__(self, dialect: Sse) -> None:
-        self._sentinel = dialect.sentinel
-        self._complete_when = dialect.complete_when
-        self._eof = dialect.eof
-        self._completes = dialect.sentinel is not None or dialect.complete_when is not None
-        self._last_event_id = dialect.last_event_id
+class _StateReducer(Reducer[E, SseState]):
+    """Folds what a reconnecting client needs."""
+
+    def __init__(self, last_event_id: str) -> None:
+        self._last_event_id = last_event_id
         self._retry: int | None = None
 
     @property
     def value(self) -> SseState:
         return SseState(self._last_event_id, self._retry)
+
+    def _move(self, cursor: Cursor) -> None:
+        if cursor.id is not None:
+            self._last_event_id = cursor.id
+        if cursor.retry is not None:
+            self._retry = cursor.retry
+
+
+class _SseReducer(_StateReducer[ServerSentEvent]):
+    def __init__(self, dialect: Sse) -> None:
+        super().__init__(dialect.last_event_id)
+        self._sentinel = dialect.sentinel
+        self._complete_when = dialect.complete_when
+        self._eof = dialect.eof
+        self._completes = dialect.sentinel is not None or dialect.complete_when is not None
 
     def feed(self, frame: SseFrame | Cursor) -> Iterable[ServerSentEvent]:
         if isinstance(frame, Cursor):
@@ -121,12 +132,6 @@ class _SseReducer(Reducer[ServerSentEvent, SseState]):
             return None
         self._last_event_id = events[-1].id
         return events
-
-    def _move(self, cursor: Cursor) -> None:
-        if cursor.id is not None:
-            self._last_event_id = cursor.id
-        if cursor.retry is not None:
-            self._retry = cursor.retry
 
     def _check(self, event: ServerSentEvent) -> None:
         when = self._complete_when
@@ -158,7 +163,7 @@ class TextSse(Dialect[TextDelta, str]):
     errors: Errors = "strict"
 
     def __post_init__(self) -> None:
-        _check_eof(self.eof)
+        check_options(self)
 
     def reducer(self, limits: Limits) -> Reducer[TextDelta, str]:
         """Return the state for one stream."""
@@ -218,7 +223,7 @@ class JsonSse(Dialect[JsonEvent, SseState]):
     reconnection_ms: ClassVar[int] = RECONNECTION_MS
 
     def __post_init__(self) -> None:
-        _check_eof(self.eof)
+        check_options(self)
 
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""
@@ -233,22 +238,14 @@ class JsonSse(Dialect[JsonEvent, SseState]):
         return replace(self, last_event_id=last_event_id)
 
 
-class _JsonSseReducer(Reducer[JsonEvent, SseState]):
+class _JsonSseReducer(_StateReducer[JsonEvent]):
     def __init__(self, dialect: JsonSse) -> None:
+        super().__init__(dialect.last_event_id)
         self._dialect = dialect
-        self._last_event_id = dialect.last_event_id
-        self._retry: int | None = None
-
-    @property
-    def value(self) -> SseState:
-        return SseState(self._last_event_id, self._retry)
 
     def feed(self, frame: SseFrame | Cursor) -> Iterable[JsonEvent]:
         if isinstance(frame, Cursor):
-            if frame.id is not None:
-                self._last_event_id = frame.id
-            if frame.retry is not None:
-                self._retry = frame.retry
+            self._move(frame)
             return ()
         event, data, id, _ = frame
         if data == self._dialect.sentinel:

@@ -10,20 +10,22 @@ comments included, and the stream 8,192. `{"type":"finish"}` completes,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeAlias, final
+from typing import ClassVar, Final, TypeAlias, final
 
 from ..event import JsonEvent
-from ..faults import LimitExceeded, ProtocolViolation, ServiceError, StreamFault, shortened
-from ..frame import Frames, Pieces, Span, Text, size_of
+from ..faults import ProtocolViolation, shortened
+from ..frame import Frames, Span
 from ..limits import Limits
+from ..ndjson import LfFramer
 from ..outcome import Boundary
 from ..payload import parse_json
 from ..reduce import Dialect, Framer, Reducer
 from ..sse import SseFramer
-from ..sse_walk import BATCH
 from ..stage import Cut, Ending
+from .options import check_options
+from .typed import service_error
 
 __all__ = ["StrictSse"]
 
@@ -45,6 +47,13 @@ class StrictSse(Dialect[JsonEvent, int]):
     error: str = "error"
     limits: Limits = Limits(frame_bytes=1024, total_bytes=8192)
 
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.finish == self.error:
+            raise ValueError(
+                f"finish and error are both {shortened(repr(self.finish))}: give two types"
+            )
+
     def framer(self, limits: Limits) -> Framer:
         """Return the second stage of one stream."""
         return StrictSseFramer(limits.frame_bytes)
@@ -54,7 +63,7 @@ class StrictSse(Dialect[JsonEvent, int]):
         return _StrictReducer(self)
 
 
-class StrictSseFramer:
+class StrictSseFramer(LfFramer[StrictFrame]):
     """Turn `Text` into blocks that have data.
 
     Every byte of the unfinished block counts towards `frame_bytes`, comments
@@ -63,51 +72,13 @@ class StrictSseFramer:
 
     media_types: ClassVar = SseFramer.media_types
 
-    __slots__ = (
-        "_data", "_id", "_kept", "_limit", "_line", "_line_start", "_settled", "_start",
-        "comments", "largest",
-    )  # fmt: skip
+    __slots__ = ("_data", "_id", "_of_lines")
 
     def __init__(self, frame_bytes: int) -> None:
-        self._limit = frame_bytes
-        self._line = Pieces()
+        super().__init__(frame_bytes)
         self._data: list[str] = []
         self._id: str | None = None
-        self._kept = 0  # bytes of the unfinished block
-        self._start: int | None = None  # where it began
-        self._line_start = 0
-        self._settled = 0
-        self.comments = 0
-        self.largest = 0
-
-    @property
-    def open(self) -> int:
-        """Bytes of the unfinished block."""
-        return self._kept
-
-    def feed(self, piece: Text) -> Iterator[Frames[StrictFrame]]:
-        """Return the blocks that end in `piece`; raises a fault at the first that is wrong."""
-        items: list[StrictFrame] = []
-        spans: list[Span] = []
-        text, offset, end, held, _ = piece
-        at = 0
-        try:
-            while at < len(text):
-                at, offset = self._read(piece, at, offset, items, spans)
-                if len(items) == BATCH:
-                    yield items, self._settle(offset), spans.__getitem__
-                    items, spans = [], []
-            self._check(self._kept + held, end + held)
-        except StreamFault:
-            yield items, 0, spans.__getitem__
-            raise
-        yield items, self._settle(end), spans.__getitem__
-
-    def _settle(self, offset: int) -> int:
-        """Return how many bytes are done with at `offset`, since it was last asked."""
-        settled = offset - self._kept
-        size, self._settled = settled - self._settled, settled
-        return size
+        self._of_lines = 0  # bytes kept before the line that is being read
 
     def end(self, ending: Ending) -> tuple[list[Frames[StrictFrame]], Ending]:
         """Mark a cut with anything since the last blank line."""
@@ -115,40 +86,15 @@ class StrictSseFramer:
             return [], ending.inside(Boundary.FRAME)
         return [], ending
 
-    def _read(
-        self, piece: Text, at: int, offset: int, items: list[StrictFrame], spans: list[Span]
-    ) -> tuple[int, int]:
-        """Read on from the character `at`, byte `offset`, up to the next LF."""
-        if self._start is None:
-            self._start = self._line_start = offset
-        text = piece[0]
-        found = text.find("\n", at)
-        stop = len(text) if found < 0 else found
-        if stop > at:
-            size = size_of(piece, at, stop)
-            self._keep(size, offset + size)
-            self._line.add(text[at:stop])
-            offset += size
-        if found < 0:
-            return stop, offset
-        line = self._line.take().removesuffix("\r")
+    def _end_line(self, line: str, end: int, items: list[StrictFrame], spans: list[Span]) -> None:
         if line:
-            self._keep(1, offset + 1)
-            self._field(line)
+            self._keep(1, end)
+            self._field(line, end)
         else:
-            self._dispatch(items, spans, offset + 1)
-        self._line_start = offset + 1
-        return stop + 1, offset + 1
+            self._dispatch(end, items, spans)
+        self._of_lines = self._kept
 
-    def _keep(self, size: int, end: int) -> None:
-        self._check(self._kept + size, end)
-        self._kept += size
-
-    def _check(self, kept: int, end: int) -> None:
-        if kept > self._limit:
-            raise LimitExceeded("frame_bytes", self._limit, offset=end - (kept - self._limit))
-
-    def _field(self, line: str) -> None:
+    def _field(self, line: str, end: int) -> None:
         name, colon, value = line.partition(":")
         value = value.removeprefix(" ")
         if colon and name == "data":
@@ -162,17 +108,16 @@ class StrictSseFramer:
                 f"The line {shortened(line)!r} is not an id, data or comment line; "
                 "send only those, or read the stream with Sse()",
                 code="unsupported-field",
-                offset=self._line_start,
+                offset=end - (self._kept - self._of_lines),
             )
 
-    def _dispatch(self, items: list[StrictFrame], spans: list[Span], end: int) -> None:
-        assert self._start is not None
+    def _dispatch(self, end: int, items: list[StrictFrame], spans: list[Span]) -> None:
         if self._data:
             data = "\n".join(self._data)
             items.append((self._id, data))
-            spans.append((self._start, end))
+            spans.append((end - 1 - self._kept, end))
             self.largest = max(self.largest, len(data))
-        self._data, self._id, self._kept, self._start = [], None, 0, None
+        self._data, self._id, self._kept = [], None, 0
 
 
 class _StrictReducer(Reducer[JsonEvent, int]):
@@ -196,18 +141,8 @@ class _StrictReducer(Reducer[JsonEvent, int]):
         value = parse_json(data)
         kind = value.get("type") if isinstance(value, dict) else None
         if kind is not None and kind == self._error:
-            raise _service_error(value)
+            raise service_error(value, value)
         self._count += 1
         if kind is not None and kind == self._finish:
             self.complete(self._finish)
         return (JsonEvent(id, value),)
-
-
-def _service_error(value: dict[str, Any]) -> ServiceError:
-    message, code = value.get("message"), value.get("code")
-    return ServiceError(
-        message if isinstance(message, str) else None,
-        type=value["type"],
-        service_code=code if isinstance(code, (str, int)) else None,
-        raw=value,
-    )

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from ..event import ChatEvent, Disposition, Message, Other, TextDelta, UsageUpdate
-from ..faults import ProtocolViolation
 from ..limits import Limits
 from ..reduce import Dialect, JsonReducer, Reducer
 from ..stage import Ending
 from .kept import Kept
 from .message import MessageFold
-from .typed import string
+from .typed import as_object, string
 
 __all__ = ["TitanText"]
 
@@ -57,16 +56,15 @@ class _TitanReducer(JsonReducer[ChatEvent, Message]):
         return self._fold.message()
 
     def on_json(self, data: Any) -> Iterator[ChatEvent]:
-        if not isinstance(data, dict):
-            raise ProtocolViolation("The event of the model is JSON, but not an object")
-        yield from self._choice.add(TextDelta, string(data, "outputText"))
-        for name, value in data.items():
+        payload = as_object(data)
+        yield from self._choice.add(TextDelta, string(payload, "outputText"))
+        for name, value in payload.items():
             if name in _USAGE and value is not None:
                 self._usage = self._fold.usage = {**self._usage, name: value}
                 yield UsageUpdate(self._usage)
             elif name not in ("outputText", "completionReason") and self._kept.put(name, value):
                 yield Other(name, value)
-        if reason := string(data, "completionReason"):
+        if reason := string(payload, "completionReason"):
             yield from self._fold.flush()
             self._choice.finish_reason = reason
             self._choice.disposition = _DISPOSITIONS.get(reason, "unknown")

@@ -24,10 +24,14 @@ from .message import ChoiceFold, MessageFold
 __all__ = [
     "Payload",
     "TypedReducer",
+    "as_object",
+    "code_of",
     "compact",
+    "gap",
     "identifier",
     "items",
     "mapping",
+    "misfit",
     "object_of",
     "position",
     "service_error",
@@ -113,13 +117,28 @@ def object_of(event: str, data: str) -> Payload:
         if event != "error":
             raise
         payload = data
+    if event == "error" and not isinstance(payload, dict):
+        raise service_error(payload, {"error": payload})
+    return as_object(payload)
+
+
+def as_object(payload: Any) -> Payload:
+    """Return a payload that is an object; raises `ProtocolViolation` for another."""
     if isinstance(payload, dict):
         return payload
-    if event == "error":
-        raise service_error(payload, {"error": payload})
-    raise ProtocolViolation(
-        f"The payload {shortened(repr(payload))} is not a JSON object; "
-        "check that the dialect fits the service"
+    raise misfit(f"The payload {shortened(repr(payload))} is not a JSON object")
+
+
+def misfit(sentence: str) -> ProtocolViolation:
+    """Return the fault of a payload that its contract does not allow."""
+    return ProtocolViolation(f"{sentence}; check that the dialect fits the service")
+
+
+def gap(sentence: str) -> ProtocolViolation:
+    """Return the fault of a piece that has no place without another, which did not come."""
+    return ProtocolViolation(
+        f"{sentence}, so a part of the stream is missing; "
+        "check the hops between the service and you"
     )
 
 
@@ -149,7 +168,7 @@ def position(of: Payload, key: str) -> int:
     if value is None:
         return 0
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ProtocolViolation(f"The field {key!r} is {shortened(repr(value))}, not a position")
+        raise misfit(f"The field {key!r} is {shortened(repr(value))}, not a position")
     return value
 
 
@@ -157,7 +176,7 @@ def identifier(of: Payload, key: str) -> str:
     """Return the id at `key`; raises `ProtocolViolation` where there is none."""
     value = of.get(key)
     if not isinstance(value, str):
-        raise ProtocolViolation(f"The field {key!r} is {shortened(repr(value))}, not an id")
+        raise misfit(f"The field {key!r} is {shortened(repr(value))}, not an id")
     return value
 
 
@@ -167,14 +186,19 @@ def service_error(error: Any, raw: Payload, *, type: str | None = None) -> Servi
     `type` stands where the words name none.
     """
     said = error if isinstance(error, dict) else {"message": error}
-    code = said.get("code")
     return ServiceError(
         string(said, "message") or None,
         type=string(said, "type") or type or None,
-        service_code=code if isinstance(code, (str, int)) else None,
+        service_code=code_of(said),
         request_id=string(raw, "request_id") or None,
         raw=raw,
     )
+
+
+def code_of(said: Payload) -> str | int | None:
+    """Return the code of an error, `None` where there is none."""
+    code = said.get("code")
+    return code if isinstance(code, (str, int)) else None
 
 
 def compact(value: Any) -> str:
