@@ -50,7 +50,9 @@ TESTS = [f"tests-{version}" for version in PYTHONS]
 
 # What is drawn at random is drawn in full on the newest Python: the others are there
 # for what a version or a dependency changes.
-FEWER = {"UNTORN_EXAMPLES": "8", "UNTORN_WIRES": "10"}
+FEWER = {"UNTORN_EXAMPLES": "8", "UNTORN_STEP": "7", "UNTORN_WIRES": "10"}
+# And these try a browser and programs of their own, the same ones each time.
+ELSEWHERE = ("--ignore=tests/browser", "--ignore=tests/bench")
 
 nox.options.sessions = ["lint", "types", "docs", "floors", *TESTS, "coverage"]
 nox.options.reuse_venv = "yes"
@@ -70,7 +72,7 @@ def tests(session: nox.Session) -> None:
     """All tests, of the package as it is installed."""
     session.install(EXTRAS, *group("test"))
     if session.name != TESTS[-1]:
-        session.run("pytest", *pytest_arguments(session), env=FEWER)
+        session.run("pytest", *ELSEWHERE, *pytest_arguments(session), env=FEWER)
         return
     # Tracing costs time, and all versions run the same lines.
     session.run("coverage", "erase")
@@ -91,8 +93,7 @@ def floors(session: nox.Session) -> None:
     constraints = Path(session.create_tmp()) / "floors.txt"
     constraints.write_text("\n".join(sorted({floor(requirement) for requirement in wanted})))
     session.install(EXTRAS, *group("test"), "--constraint", str(constraints))
-    # The benchmark measures newer versions of its peers than these.
-    session.run("pytest", "--ignore=tests/bench", *pytest_arguments(session), env=FEWER)
+    session.run("pytest", *ELSEWHERE, *pytest_arguments(session), env=FEWER)
 
 
 @nox.session(python=NEWEST)

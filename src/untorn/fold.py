@@ -55,7 +55,8 @@ class Statistics:
     bytes, frames, events, comments
         Taken from the source, framed, folded into events, seen.
     largest_frame
-        Characters of data in the largest frame.
+        Characters of data in the largest frame; bytes of its payload on a binary wire
+        (`Bedrock`).
     literal_replacements, replacements
         U+FFFD that arrived as EF BF BD, and that the decoder made.
     first_byte, first_event
