@@ -212,6 +212,9 @@ class UnexpectedResponse(StreamFault):
         self.retry_after = retry_after
         self.request_id = request_id
 
+    def __str__(self) -> str:
+        return f"{self.sentence} [{self.code}]"  # of its bytes none was read as a stream
+
 
 class StageError(StreamFault):
     """A dialect (or one of our stages) raised something that is not a fault: a bug.

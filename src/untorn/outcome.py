@@ -178,16 +178,28 @@ _WHY = {
     Cause.TRANSPORT: "The transport broke",
     Cause.CANCELLED: "The stream was cancelled",
     Cause.ABANDONED: "The consumer left",
-    Cause.FIRST_BYTE_TIMEOUT: "No first byte came in time",
-    Cause.IDLE_TIMEOUT: "No byte came in time",
-    Cause.PROGRESS_TIMEOUT: "No event came in time",
-    Cause.TOTAL_TIMEOUT: "The time for the whole stream ran out",
+    Cause.FIRST_BYTE_TIMEOUT: "No first byte came within the time of the clock first_byte",
+    Cause.IDLE_TIMEOUT: "No byte came within the time of the clock idle",
+    Cause.PROGRESS_TIMEOUT: "No event came within the time of the clock progress",
+    Cause.TOTAL_TIMEOUT: "The time of the clock total ran out",
 }
 _WHERE = {
     Boundary.CHARACTER: "inside a character",
     Boundary.FRAME: "inside a frame",
     Boundary.MESSAGE: "between frames, before the completion marker",
 }
+
+
+def _words(error: BaseException) -> str:
+    """Return what an error says, on one line; if it is silent, what those behind it say."""
+    seen: list[BaseException] = []
+    behind: BaseException | None = error
+    while behind is not None and behind not in seen:
+        if text := " ".join(str(behind).split()):
+            return f"{type(error).__name__}: {text}"
+        seen.append(behind)
+        behind = behind.__cause__ or behind.__context__
+    return type(error).__name__
 
 
 class StreamInterrupted(StreamError):
@@ -201,5 +213,5 @@ class StreamInterrupted(StreamError):
 
     def __str__(self) -> str:
         end, why = self.outcome, _WHY[self.outcome.cause]
-        detail = f" ({end.error!r})" if end.error is not None else ""
+        detail = f" ({_words(end.error)})" if end.error is not None else ""
         return f"{why}{detail} at byte {end.position.bytes}, {_WHERE[end.torn]}"
