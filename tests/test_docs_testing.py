@@ -31,7 +31,7 @@ INCLUDE = re.compile(r"\.\. literalinclude:: (\S+)\n((?: +:.*\n)*)")
 COMMAND = re.compile(r"   \$ (.+)\n")
 SETUP = ("python3 -m venv .venv", ".venv/bin/pip install ")
 
-PLUGINS = ["anyio.pytest_plugin", "untorn.pytest_plugin"]
+PLUGINS = ["anyio.pytest_plugin", "untorn_pytest"]
 PYTEST = [sys.executable, "-m", "pytest", *(f"-p{name}" for name in PLUGINS)]
 COLUMNS = "80"
 

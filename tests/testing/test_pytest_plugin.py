@@ -1,4 +1,7 @@
 import os
+import subprocess
+import sys
+import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -8,7 +11,7 @@ from untorn.testing import TornParserError, assert_untorn
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = [] if entry_points(group="pytest11", name="untorn") else ["-p", "untorn.pytest_plugin"]
+PLUGIN = [] if entry_points(group="pytest11", name="untorn") else ["-p", "untorn_pytest"]
 """Loaded by hand where the package was installed before it had an entry point for it."""
 
 MINE = """
@@ -41,6 +44,26 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
     return project.runpytest_inprocess(*PLUGIN, "-p", "no:cacheprovider", *args)
+
+
+def test_unused_plugin_costs_nothing() -> None:
+    """The module that pytest imports in every run imports neither the package nor anyio."""
+    project = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text())
+    module = project["project"]["entry-points"]["pytest11"]["untorn"]
+    code = f"import sys, {module}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert module in run.stdout.split()
+    assert not {name.split(".")[0] for name in run.stdout.split()} & {"untorn", "anyio", "asyncio"}
+
+
+def test_plugin_has_a_name_within_the_package() -> None:
+    """Both names stand for the same hooks and fixtures."""
+    import untorn.pytest_plugin
+    import untorn_pytest
+
+    names = [name for name in vars(untorn_pytest) if not name.startswith("_")]
+    for name in names:
+        assert getattr(untorn.pytest_plugin, name) is getattr(untorn_pytest, name)
 
 
 def test_unused_plugin_does_nothing(project: pytest.Pytester) -> None:
