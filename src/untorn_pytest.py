@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     replayed = _named(config, "replay")
     if replayed is not None:
         if not any(replayed.rglob("*.json")):
-            raise pytest.UsageError(f"--untorn-replay: there is no reproducer in {replayed}.")
+            raise pytest.UsageError(f"--untorn-replay: there is no reproducer in {replayed}")
         config.args.append(str(replayed))
     written = _folder(config, "write")
     if written is not None:
@@ -157,7 +157,7 @@ def _parser(config: pytest.Config) -> Parse:
     if not colon:
         raise pytest.UsageError(
             "Reproducers need a parser to be played to: give --untorn-parser MODULE:FUNCTION, "
-            "or untorn_parser in the ini file."
+            "or untorn_parser in the ini file"
         )
     return cast("Parse", getattr(import_module(module), function))
 
@@ -181,7 +181,7 @@ def faulty_source() -> Iterator[Callable[..., FaultySource]]:
 
     yield make
     left_open = [source for source in watched if source.reads and not source.closed]
-    assert not left_open, f"{len(left_open)} of the sources that were read from were not closed."
+    assert not left_open, f"{len(left_open)} of the sources that were read from were not closed"
 
 
 @pytest.fixture

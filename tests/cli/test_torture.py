@@ -101,7 +101,7 @@ def test_a_parser_that_is_late_can_be_found_out(capture: Path) -> None:
     [
         ("nope", "There is no parser 'nope': give one of untorn.parse, "),
         ("no_such_module:x", "The module 'no_such_module' cannot be imported: No module named"),
-        ("cli.functions:nope", "The module 'cli.functions' has no function 'nope'."),
+        ("cli.functions:nope", "The module 'cli.functions' has no function 'nope'"),
         (":x", "The module '' cannot be imported"),
     ],
 )

@@ -21,8 +21,10 @@ import anyio
 from anyio import sleep
 from anyio.abc import TaskGroup
 
-from untorn.testing.cuts import Cuts, as_cutting
-from untorn.testing.response import ContentEncoding, Ending, Response
+from .cuts import Cuts, as_cutting
+from .response import ContentEncoding, Ending, Response
+
+__all__ = ["HEAD_BYTES", "ChaosServer", "Request", "chaos_server"]
 
 T = TypeVar("T")
 
@@ -46,7 +48,7 @@ class Request:
 
 
 class ChaosServer:
-    """Serves one response to every request; made by ``chaos_server``, started by ``async with``."""
+    """Serves one response to every request; made by `chaos_server`, started by `async with`."""
 
     _tasks: TaskGroup
 
@@ -143,7 +145,7 @@ class _Connection:
         self._received = bytearray()
 
     async def request(self) -> Request | None:
-        """Return the next request; ``None`` if the client left, or sent no HTTP."""
+        """Return the next request; `None` if the client left, or sent no HTTP."""
         while (size := self._received.find(b"\r\n\r\n")) < 0:
             if len(self._received) > HEAD_BYTES or not await self._receive():
                 return None
@@ -170,7 +172,7 @@ class _Connection:
         return len(data)
 
     async def send(self, data: bytes) -> None:
-        """Send all of ``data``."""
+        """Send all of `data`."""
         left = memoryview(data)
         while left:
             sent = await _when(anyio.wait_writable, self._socket, partial(self._socket.send, left))
@@ -213,24 +215,32 @@ def chaos_server(
     ping_seconds: float = 0.1,
     port: int = 0,
 ) -> ChaosServer:
-    """Return a server that answers every request with ``wire``; start it with ``async with``.
+    """Return a server that answers every request with `wire`; start it with `async with`.
 
     It runs on asyncio and trio, in real time, and listens on the loopback address only. From a
     program without a loop, start it in a thread with
-    ``anyio.from_thread.start_blocking_portal().wrap_async_context_manager(chaos_server(...))``;
-    the pytest fixture ``chaos_server`` does that. It reads request bodies with a content-length.
+    `anyio.from_thread.start_blocking_portal().wrap_async_context_manager(chaos_server(...))`;
+    the pytest fixture `chaos_server` does that. It reads request bodies with a content-length.
 
-    Args:
-        wire: the response's body, before any encoding.
-        cuts: where the body is cut, as offsets or chunks; each piece is one HTTP chunk.
-        delays: the seconds to wait before each piece: one number for all, or one for each of
-            the first pieces.
-        status: the response's status code.
-        headers: headers to add, names in lower case.
-        content_encoding: "gzip" or "deflate"; each piece can be decoded as soon as it is there.
-        ending: how the body ends.
-        ping_seconds: the seconds before each comment of ``Ending.COMMENTS``.
-        port: the port to listen on; 0 lets the system choose.
+    wire
+        The response's body, before any encoding.
+    cuts
+        Where the body is cut, as offsets or chunks; each piece is one HTTP chunk.
+    delays
+        The seconds to wait before each piece: one number for all, or one for each of the first
+        pieces.
+    status
+        The response's status code, 100 to 999.
+    headers
+        Headers to add, names in lower case.
+    content_encoding
+        "gzip" or "deflate"; each piece can be decoded as soon as it is there.
+    ending
+        How the body ends: an `Ending`, or its value, such as "missing-last-chunk".
+    ping_seconds
+        The seconds before each comment of `Ending.COMMENTS`.
+    port
+        The port to listen on; 0 lets the system choose.
     """
     pieces = as_cutting(wire, cuts)
     response = Response(pieces, status, headers or {}, content_encoding, ending)

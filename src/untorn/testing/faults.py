@@ -1,8 +1,8 @@
 """Faults: what can happen to a stream, and the script that a wire and its faults make.
 
-``at`` is the offset in the wire, in bytes, before which a fault happens; ``None`` is after its
+`at` is the offset in the wire, in bytes, before which a fault happens; `None` is after its
 last byte. Faults at the same offset happen in the order in which they are given. So a list of
-faults over an empty wire is a script: ``[Send(b"a"), Stall(3), Send(b"b"), Reset()]``.
+faults over an empty wire is a script: `[Send(b"a"), Stall(3), Send(b"b"), Reset()]`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias, cast
 
-from untorn.testing.cuts import Cuts, as_cutting, boundaries
+from .cuts import Cuts, as_cutting, boundaries
+
+__all__ = [
+    "Corrupt",
+    "Drip",
+    "Eof",
+    "Fault",
+    "Hang",
+    "Raise",
+    "Reset",
+    "Send",
+    "Stall",
+    "Step",
+    "script",
+]
 
 
 class Fault:
@@ -40,9 +54,9 @@ class Stall(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Drip(Fault):
-    """From ``at`` to ``until`` (the end of the wire unless given) the bytes come in drops.
+    """From `at` to `until` (the end of the wire unless given) the bytes come in drops.
 
-    Before each drop of ``size`` bytes, ``seconds`` pass.
+    Before each drop of `size` bytes, `seconds` pass.
     """
 
     seconds: float
@@ -53,7 +67,7 @@ class Drip(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Corrupt(Fault):
-    """The wire's bytes from ``at`` on are overwritten with ``data``; its length stays."""
+    """The wire's bytes from `at` on are overwritten with `data`; its length stays."""
 
     data: bytes
     at: int
@@ -68,14 +82,14 @@ class Eof(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Reset(Fault):
-    """The peer resets the connection: reading raises ``ConnectionResetError``."""
+    """The peer resets the connection: reading raises `ConnectionResetError`."""
 
     at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Raise(Fault):
-    """Reading raises ``error``."""
+    """Reading raises `error`."""
 
     error: BaseException
     at: int | None = None
@@ -94,9 +108,9 @@ AnyFault: TypeAlias = Step | Drip | Corrupt
 
 
 def script(wire: bytes, cuts: Cuts | None, faults: Sequence[Fault]) -> Iterator[Step]:
-    """Yield what happens, step by step, up to and with the first ending; ``Eof`` if none is given.
+    """Yield what happens, step by step, up to and with the first ending; `Eof` if none is given.
 
-    A chunk is cut where a fault lies within it. An offset outside the wire is a ``ValueError``.
+    A chunk is cut where a fault lies within it. An offset outside the wire is a `ValueError`.
     """
     every = cast("Sequence[AnyFault]", faults)
     for step in _steps(wire, boundaries(as_cutting(wire, cuts)), every):
@@ -125,7 +139,7 @@ def _steps(wire: bytes, cuts: Iterable[int], faults: Sequence[AnyFault]) -> Iter
 def _place(fault: AnyFault, size: int) -> int:
     at = size if fault.at is None else fault.at
     if not 0 <= at <= size:
-        raise ValueError(f"{fault} lies outside the wire, which has {size} bytes.")
+        raise ValueError(f"{fault} lies outside the wire, which has {size} bytes")
     return at
 
 

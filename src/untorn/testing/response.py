@@ -9,7 +9,9 @@ from enum import Enum
 from http import HTTPStatus
 from typing import Literal, Protocol, TypeAlias
 
-from untorn.testing.cuts import Cutting
+from .cuts import Cutting
+
+__all__ = ["ContentEncoding", "Ending", "Response"]
 
 ContentEncoding: TypeAlias = Literal["gzip", "deflate"]
 
@@ -30,7 +32,7 @@ class Ending(Enum):
     SILENCE = "silence"
     """Nothing comes any more, and the connection stays open."""
     COMMENTS = "comments"
-    """Comments (``: ping``) keep coming, and nothing else."""
+    """Comments (`: ping`) keep coming, and nothing else."""
 
     @property
     def completes_body(self) -> bool:
@@ -46,7 +48,7 @@ class Response:
     """The body before content-encoding; each piece is sent by itself, as one HTTP chunk."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Added to ``content-type: text/event-stream``, or in its place; names in lower case."""
+    """Added to `content-type: text/event-stream`, or in its place; names in lower case."""
     content_encoding: ContentEncoding | None = None
     """Each piece is flushed, so that the client can decode it at once."""
     ending: Ending = Ending.LAST_CHUNK
