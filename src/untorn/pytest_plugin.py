@@ -1,3 +1,7 @@
-"""The pytest plugin under a name within the package; it is `untorn_pytest`, which see."""
+"""The pytest plugin under a name within the package: it is `untorn_pytest`, beside it."""
 
-from untorn_pytest import *  # noqa: F403 - hooks are found by their names
+import sys
+
+import untorn_pytest
+
+sys.modules[__name__] = untorn_pytest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import anyio
 import anyio.lowlevel
@@ -22,12 +22,15 @@ __all__ = [
     "Expectation",
     "Parse",
     "Raised",
+    "Relation",
     "answer_of",
 ]
 
 End: TypeAlias = Literal["eof", "reset", "silence"]
 """How the transport ends after the last chunk: properly, with a `ConnectionResetError`, or
 not at all (no byte comes any more)."""
+
+Relation: TypeAlias = Literal["equal", "beginning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class Expectation:
 
     events: tuple[str, ...]
     """The events, as text."""
-    relation: Literal["equal", "beginning"] = "equal"
+    relation: Relation = "equal"
     """Whether the answer holds exactly these events, or a beginning of them."""
     raised: Raised | Literal["anything"] | None = "anything"
     """What the parser must end with; `None` is an end without an exception."""
@@ -77,6 +80,8 @@ class Chunks(Iterator[bytes], AsyncIterator[bytes]):
     """The chunks of a wire and the end of its transport; to be read with or without `async`."""
 
     def __init__(self, chunks: Iterable[bytes], end: End = "eof") -> None:
+        if end not in get_args(End):
+            raise ValueError(f"end={end!r}: give 'eof', 'reset' or 'silence'")
         self._chunks = iter(chunks)
         self._end: End = end
 
@@ -131,6 +136,8 @@ def answer_of(
     `backend` in virtual time, anything else is iterated. A result that holds no events is a
     `TypeError`; an `Exception` that the parser raises is part of the answer.
     """
+    if not callable(parse):
+        raise TypeError(f"Not a parser: {parse!r}; give a function from chunks to events")
     events: list[str] = []
     raised = _listen(parse, Chunks(chunks, end), events, backend)
     return Answer(tuple(events), SILENCE if end == "silence" and raised == HANG else raised)

@@ -18,6 +18,7 @@ from .case import (
     prefix_cases,
     silent_cases,
 )
+from .checks import check_bytes, check_whole
 from .finding import Expected, Finding, Judge
 from .reproducer import Reproducer, reproducer_folder
 from .smallest import smallest
@@ -100,6 +101,8 @@ def assert_untorn(
         The folder for it; unless given, that of `reproducer_folder()`.
     """
     __tracebackhide__ = True  # pytest then points at the caller's line, not at ours
+    check_bytes(wire)
+    check_whole("tries", tries)
     judge = Judge(parse, wire, expected, backend)
     effort = Effort(exhaustive, samples, seed)
     kinds = (

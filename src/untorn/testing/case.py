@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from .answer import End
+from .checks import check_whole
 from .cuts import Cutting, boundaries, cuts_at, seeded
 
 __all__ = ["Case", "Effort", "cut_cases", "empty_chunk_cases", "prefix_cases", "silent_cases"]
@@ -68,6 +69,10 @@ class Effort:
     """How many cuttings are drawn of each kind that is sampled."""
     seed: int
     """What they are drawn from."""
+
+    def __post_init__(self) -> None:
+        check_whole("exhaustive", self.exhaustive)
+        check_whole("samples", self.samples)
 
     def every_or_some(self, wire: bytes, first: int) -> Sequence[int]:
         """Return the offsets from `first` to before the end: all, or a sample in order."""

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count, repeat
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import anyio
 from anyio import sleep
 from anyio.abc import TaskGroup
 
+from .checks import check_seconds, check_whole, is_seconds
 from .cuts import Cuts, as_cutting
 from .response import ContentEncoding, Ending, Response
 
@@ -55,6 +56,9 @@ class ChaosServer:
     def __init__(
         self, response: Response, delays: float | Sequence[float], ping_seconds: float, port: int
     ) -> None:
+        _check_delays(delays)
+        check_seconds("ping_seconds", ping_seconds)
+        check_whole("port", port, 0, 65535)
         self.port = port
         """The port it listens on; known once it is started."""
         self.requests: list[Request] = []
@@ -134,6 +138,13 @@ class ChaosServer:
         yield from repeat(self._ping_seconds if self._response.ending is Ending.COMMENTS else 0.0)
 
 
+def _check_delays(delays: Any) -> None:
+    given = delays if isinstance(delays, Sequence) and not isinstance(delays, str) else [delays]
+    for each in given:
+        if not is_seconds(each):
+            raise ValueError(f"delays: give numbers of seconds, 0 or more, not {each!r}")
+
+
 class _Connection:
     """One accepted socket: requests out of it, bytes into it."""
 
@@ -211,7 +222,7 @@ def chaos_server(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     content_encoding: ContentEncoding | None = None,
-    ending: Ending = Ending.LAST_CHUNK,
+    ending: Ending | str = Ending.LAST_CHUNK,
     ping_seconds: float = 0.1,
     port: int = 0,
 ) -> ChaosServer:
@@ -232,7 +243,7 @@ def chaos_server(
     status
         The response's status code, 100 to 999.
     headers
-        Headers to add, names in lower case.
+        Headers to add, or to send in the place of `content-type: text/event-stream`.
     content_encoding
         "gzip" or "deflate"; each piece can be decoded as soon as it is there.
     ending
@@ -243,5 +254,5 @@ def chaos_server(
         The port to listen on; 0 lets the system choose.
     """
     pieces = as_cutting(wire, cuts)
-    response = Response(pieces, status, headers or {}, content_encoding, ending)
+    response = Response(pieces, status, headers or {}, content_encoding, Ending(ending))
     return ChaosServer(response, delays, ping_seconds, port)

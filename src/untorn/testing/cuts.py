@@ -12,6 +12,8 @@ from itertools import accumulate, pairwise
 from random import Random
 from typing import TypeAlias, cast
 
+from .checks import check_bytes
+
 __all__ = [
     "Cuts",
     "Cutting",
@@ -36,6 +38,7 @@ def cuts_at(wire: bytes, offsets: Iterable[int], *, empty: bool = False) -> Cutt
     With `empty=True` an offset given twice, or one at either end, makes an empty chunk;
     otherwise it makes none. An offset outside the wire is a `ValueError`.
     """
+    check_bytes(wire)
     inner = sorted(offsets)
     if inner and not 0 <= inner[0] <= inner[-1] <= len(wire):
         raise ValueError(f"The offsets {inner} do not all lie within the {len(wire)} bytes")
@@ -57,6 +60,8 @@ def as_cutting(wire: bytes, cuts: Cuts | None) -> Cutting:
     if not given or isinstance(given[0], int):
         return cuts_at(wire, cast("list[int]", given))
     chunks = cast("list[bytes]", given)
+    for each in (wire, *chunks):
+        check_bytes(each)
     if b"".join(chunks) != wire:
         raise ValueError("The chunks do not join back to the wire")
     return chunks

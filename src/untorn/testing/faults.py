@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias, cast
 
+from .checks import check_bytes, is_seconds
 from .cuts import Cuts, as_cutting, boundaries
 
 __all__ = [
@@ -43,6 +44,9 @@ class Send(Fault):
     data: bytes
     at: int | None = None
 
+    def __post_init__(self) -> None:
+        check_bytes(self.data)
+
 
 @dataclass(frozen=True, slots=True)
 class Stall(Fault):
@@ -50,6 +54,9 @@ class Stall(Fault):
 
     seconds: float
     at: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_seconds(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,13 @@ class Drip(Fault):
     until: int | None = None
     size: int = 1
 
+    def __post_init__(self) -> None:
+        _check_seconds(self)
+        if self.size < 1:
+            raise ValueError(f"{self}: a drop has at least one byte")
+        if self.until is not None and self.until < self.at:
+            raise ValueError(f"{self}: it ends before it begins")
+
 
 @dataclass(frozen=True, slots=True)
 class Corrupt(Fault):
@@ -71,6 +85,9 @@ class Corrupt(Fault):
 
     data: bytes
     at: int
+
+    def __post_init__(self) -> None:
+        check_bytes(self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +111,10 @@ class Raise(Fault):
     error: BaseException
     at: int | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.error, BaseException):
+            raise TypeError(f"{self}: give an exception")
+
 
 @dataclass(frozen=True, slots=True)
 class Hang(Fault):
@@ -107,10 +128,16 @@ Step: TypeAlias = Send | Stall | Ending
 AnyFault: TypeAlias = Step | Drip | Corrupt
 
 
+def _check_seconds(fault: Stall | Drip) -> None:
+    if not is_seconds(fault.seconds):
+        raise ValueError(f"{fault}: give a number of seconds, 0 or more")
+
+
 def script(wire: bytes, cuts: Cuts | None, faults: Sequence[Fault]) -> Iterator[Step]:
     """Yield what happens, step by step, up to and with the first ending; `Eof` if none is given.
 
-    A chunk is cut where a fault lies within it. An offset outside the wire is a `ValueError`.
+    A chunk is cut where a fault lies within it. A fault that does not lie within the wire from
+    its beginning to its end is a `ValueError`.
     """
     every = cast("Sequence[AnyFault]", faults)
     for step in _steps(wire, boundaries(as_cutting(wire, cuts)), every):
@@ -137,10 +164,22 @@ def _steps(wire: bytes, cuts: Iterable[int], faults: Sequence[AnyFault]) -> Iter
 
 
 def _place(fault: AnyFault, size: int) -> int:
+    if not isinstance(fault, AnyFault):
+        raise TypeError(f"Not a fault: {fault!r}; give a Send, a Stall, a Reset or the like")
     at = size if fault.at is None else fault.at
-    if not 0 <= at <= size:
+    if not 0 <= at <= _end(fault, at) <= size:
         raise ValueError(f"{fault} lies outside the wire, which has {size} bytes")
     return at
+
+
+def _end(fault: AnyFault, at: int) -> int:
+    match fault:
+        case Corrupt(data):
+            return at + len(data)
+        case Drip(until=int(until)):
+            return until
+        case _:
+            return at
 
 
 def _drops(drip: Drip, size: int) -> range:
@@ -148,7 +187,7 @@ def _drops(drip: Drip, size: int) -> range:
 
 
 def _stop(drip: Drip, size: int) -> int:
-    return size if drip.until is None else min(drip.until, size)
+    return size if drip.until is None else drip.until
 
 
 def _corrupted(wire: bytes, faults: Iterable[AnyFault]) -> bytes:
@@ -156,4 +195,4 @@ def _corrupted(wire: bytes, faults: Iterable[AnyFault]) -> bytes:
     for fault in faults:
         if isinstance(fault, Corrupt):
             sent[fault.at : fault.at + len(fault.data)] = fault.data
-    return bytes(sent[: len(wire)])
+    return bytes(sent)

@@ -68,6 +68,8 @@ class FaultySource(ByteReceiveStream):
         *,
         on_close: Stall | Hang | Raise | None = None,
     ) -> None:
+        if on_close is not None and not isinstance(on_close, Stall | Hang | Raise):
+            raise TypeError(f"on_close={on_close!r}: give a Stall, a Hang or a Raise")
         self._script: deque[Step] = deque(script(wire, cuts, faults))
         self._on_close = on_close
         self._started: float | None = None

@@ -105,6 +105,8 @@ def _reference(wire: bytes, expected: Expected | None) -> Callable[[bytes], tupl
         return lambda _: None
     if callable(expected):
         return cache(lambda given: _texts(expected(given)))
+    if not isinstance(expected, Iterable):
+        raise TypeError(f"expected={expected!r}: give the events, or a function that returns them")
     listed = _texts(expected)
     return lambda given: listed if given == wire else None
 

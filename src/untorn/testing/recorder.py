@@ -130,9 +130,10 @@ class Recorder:
 
     def end(self, how: How, type: str = "", message: str = "") -> None:
         """Write how the transport ended, now: the exception, unless it is an EOF."""
+        end = RecordedEnd(self.seconds, how, type, message)
         self._has_end = True
         self._head(None)
-        _write(self._file, _end(RecordedEnd(self.seconds, how, type, message)))
+        _write(self._file, _end(end))
 
     def _head(self, response: RecordedResponse | None) -> None:
         if not self._has_head:

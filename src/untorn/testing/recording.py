@@ -132,6 +132,10 @@ class RecordedResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Those that explain how the body was sent; names in lower case."""
 
+    def __post_init__(self) -> None:
+        if not 100 <= self.status <= 999:
+            raise ValueError("'status' is not one of HTTP")
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedEnd:
@@ -144,6 +148,12 @@ class RecordedEnd:
     """The name of the exception's class; empty at an EOF."""
     message: str = ""
     """What the exception said, or why the recorder left."""
+
+    def __post_init__(self) -> None:
+        if self.how not in get_args(How):
+            raise ValueError(f"'end' is not one of {', '.join(get_args(How))}")
+        if self.how != "eof" and not self.type.isidentifier():
+            raise ValueError("'type' is not the name of a class")
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,8 +305,6 @@ def _head(line: dict[str, Any]) -> tuple[datetime, RecordedRequest, RecordedResp
     if not all(map(is_field_value, headers.values())) or not (kind is None or is_field_value(kind)):
         raise ValueError("'content_type' and 'headers' are not all printable ASCII")
     status, reason = _part(response, "status", int), _part(response, "reason", str)
-    if not 100 <= status <= 999:
-        raise ValueError("'status' is not one of HTTP")
     return began, asked, RecordedResponse(status, reason, kind, headers)
 
 
@@ -309,16 +317,12 @@ def _piece(line: dict[str, Any]) -> Piece:
 
 
 def _end(line: dict[str, Any]) -> RecordedEnd:
-    how = line["end"]
-    if how not in get_args(How):
-        raise ValueError(f"'end' is not one of {', '.join(get_args(How))}")
-    if how == "eof":
-        return RecordedEnd(_seconds(line), "eof")
-    error = _part(line, "error", dict)
-    kind = _part(error, "type", str)
-    if not kind.isidentifier():
-        raise ValueError("'type' is not the name of a class")
-    return RecordedEnd(_seconds(line), how, kind, _part(error, "message", str))
+    at, how = _seconds(line), line["end"]
+    # Of an end that there is not, that is said; and not that it has no error.
+    error = _part(line, "error", dict) if how in ("error", "interrupted") else None
+    if error is None:
+        return RecordedEnd(at, how)
+    return RecordedEnd(at, how, _part(error, "type", str), _part(error, "message", str))
 
 
 def _seconds(line: dict[str, Any]) -> float:

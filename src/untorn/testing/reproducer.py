@@ -33,9 +33,9 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, get_args
 
-from .answer import Answer, Expectation, Parse, Raised, answer_of
+from .answer import Answer, End, Expectation, Parse, Raised, Relation, answer_of
 from .case import Case
 from .event_text import json_text, plain
 from .finding import SENTENCES, Finding, Law
@@ -135,19 +135,25 @@ def _answer_object(answer: Answer | Expectation) -> dict[str, Any]:
 
 def _finding(held: Mapping[str, Any]) -> Finding:
     wire, rest = (base64.b64decode(held[name]["base64"]) for name in ("wire", "rest"))
-    case = Case(wire, rest, tuple(held["boundaries"]), held["end"])
-    expected, actual = held["expected"], held["actual"]
-    raised = expected["raised"]
-    return Finding(
-        cast("Law", held["law"]),
-        case,
-        Expectation(
-            _event_texts(expected["events"]),
-            expected["relation"],
-            "anything" if raised == "anything" else _raised(raised),
-        ),
-        Answer(_event_texts(actual["events"]), _raised(actual["raised"])),
+    case = Case(wire, rest, tuple(held["boundaries"]), _one_of(held, "end", End))
+    actual = Answer(_event_texts(held["actual"]["events"]), _raised(held["actual"]["raised"]))
+    return Finding(_one_of(held, "law", Law), case, _expectation(held["expected"]), actual)
+
+
+def _expectation(held: Mapping[str, Any]) -> Expectation:
+    raised = held["raised"]
+    return Expectation(
+        _event_texts(held["events"]),
+        _one_of(held, "relation", Relation),
+        "anything" if raised == "anything" else _raised(raised),
     )
+
+
+def _one_of(held: Mapping[str, Any], name: str, known: Any) -> Any:
+    value = held[name]
+    if value not in get_args(known):
+        raise ValueError(f"its {name} is {value!r}, not one of {', '.join(get_args(known))}")
+    return value
 
 
 def _event_texts(events: Iterable[Any]) -> tuple[str, ...]:

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
-
 from .cuts import Cutting, cuts_at
+
+try:
+    from hypothesis import strategies as st
+    from hypothesis.strategies import SearchStrategy
+except ImportError as missing:
+    raise ImportError(
+        "untorn.testing.strategies needs hypothesis: pip install 'untorn[testing]'"
+    ) from missing
 
 __all__ = [
     "ILL_FORMED",

@@ -107,8 +107,12 @@ def virtual_time(backend: str = "asyncio") -> Backend:
     if backend == "asyncio":
         return backend, {"loop_factory": VirtualLoop}
     if backend == "trio":
-        from trio.testing import MockClock
-
+        try:
+            from trio.testing import MockClock
+        except ImportError as missing:
+            raise ImportError(
+                "virtual time on trio needs trio: pip install 'untorn[trio]'"
+            ) from missing
         return backend, {"clock": MockClock(autojump_threshold=0)}
     raise ValueError(f"There is no virtual time for {backend!r}: use 'asyncio' or 'trio'")
 
