@@ -18,7 +18,7 @@ from ..outcome import Outcome
 from ..testing.recording import Recording
 from .output import Output, console_on, visible
 from .picture import Moment, Picture
-from .reading import dialect_option, json_option
+from .reading import dialect_option
 from .recorded import judged, recording_argument
 from .show import conclusion, event_object, outcome_object
 from .status import backend_option, run, status_of
@@ -62,7 +62,12 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float) -> float:
     help="Mark waits of so many seconds and more.",
 )
 @dialect_option
-@json_option
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write JSON, one object per line: the recording, each read, the end, the outcome.",
+)
 @backend_option
 def timeline(recording: Recording, stall: float, dialect: str, as_json: bool, backend: str) -> None:
     """Draw the recording and exit with the status of its outcome."""
