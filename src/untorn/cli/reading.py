@@ -17,6 +17,7 @@ from ..outcome import Cause, Failed, Interrupted, Outcome
 from ..reduce import Dialect
 from ..stream import open_stream
 from .dialects import AUTO, DIALECTS
+from .given import seconds
 from .output import Notes, Output
 from .peek import Peeked
 from .show import JsonShow, Show, TextShow
@@ -32,12 +33,6 @@ __all__ = [
     "total_bytes_option",
     "total_option",
 ]
-
-
-def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not value > 0:  # NaN, too
-        raise click.BadParameter("give a positive number of seconds.", ctx, param)
-    return value
 
 
 count: Final = click.IntRange(min=1)
@@ -56,10 +51,10 @@ json_option: Final = click.option(
     help="Write JSON, one object per line: each event, then the outcome.",
 )
 idle_option: Final = click.option(
-    "--idle", type=float, callback=_seconds, help="Wait at most so many seconds for the next byte."
+    "--idle", type=float, callback=seconds, help="Wait at most so many seconds for the next byte."
 )
 total_option: Final = click.option(
-    "--total", type=float, callback=_seconds, help="Wait at most so many seconds in all."
+    "--total", type=float, callback=seconds, help="Wait at most so many seconds in all."
 )
 total_bytes_option: Final = click.option(
     "--total-bytes", type=count, help="The longest stream that is read."
