@@ -238,7 +238,8 @@ def test_limits_are_the_ones_given() -> None:
     for option in ("--frame-bytes", "--total-bytes"):
         result = invoke("read", "-", option, "1000", stdin=long)
         assert result.exit_code == 4
-        assert "1,000 bytes" in result.stderr
+        assert f"1,000 bytes; raise {option} if you expect this" in result.stderr
+        assert f"raise {option} if" in invoke("read", "-", "--json", option, "9", stdin=long).stdout
     assert invoke("read", "-", stdin=long).exit_code == 0
     strict = b'id: 1\ndata: "%s"\n\n' % (b"x" * 2000)
     assert "1,024 bytes" in invoke("read", "-", "--dialect", "strict-sse", stdin=strict).stderr

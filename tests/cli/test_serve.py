@@ -218,3 +218,28 @@ def test_a_broken_recording_is_not_served(taped: str, served: list[Any]) -> None
     result = invoke("serve", taped)
     assert (result.exit_code, served) == (2, [])
     assert "line 2: 'at' is not a number" in result.stderr
+
+
+@pytest.mark.parametrize("line", ["X Y: 1", "X : 1", ": 1", "X", "X: a\x00", "X: a\r\nb: c"])
+def test_headers_follow_the_rule_of_requests(answer: str, line: str) -> None:
+    """What `read --header` refuses, `serve --header` refuses in the same words."""
+    said = "write it as 'Name: value', on one line."
+    for command in (("serve", answer), ("read", "http://127.0.0.1:1/")):
+        result = invoke(*command, "--header", line)
+        assert result.exit_code == 2
+        assert said in result.stderr
+
+
+def test_headers_are_sent_in_utf_8(answer: str, served: list[Any]) -> None:
+    """As those of a request are; names in small letters."""
+    assert invoke("serve", answer, "--header", "X-City: 北京").exit_code == 0
+    assert "\r\nx-city: 北京\r\n".encode() in served[0]._response.head()
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1"])
+def test_no_option_waits_for_what_is_no_time(answer: str, seconds: str) -> None:
+    """One rule for all options that are given seconds."""
+    for option in ("--delay", "--ping"):
+        assert invoke("serve", answer, option, seconds).exit_code == 2
+    for option in ("--idle", "--total"):
+        assert invoke("read", answer, option, seconds).exit_code == 2

@@ -26,9 +26,10 @@ def test_our_parsers_are_untorn(capture: Path) -> None:
     """Both, at every cut, every prefix, and every silence."""
     result = invoke("torture", str(capture), "--dialect", "sse")
     assert (result.exit_code, result.stderr) == (0, "")
-    first, second = result.stdout.splitlines()
-    assert first.startswith("Untorn: untorn.parse. ")
-    assert second.startswith("Untorn: untorn.open_stream. ")
+    first, second, last = result.stdout.splitlines()
+    assert first.startswith("Cut-proof: untorn.parse. ")
+    assert second.startswith("Cut-proof: untorn.open_stream. ")
+    assert last.startswith("The end was not judged: untorn verdict ")
     assert f"every cut and every prefix of {len(SHORT)} bytes. The whole gives 2 events" in first
     assert not (capture.parent / ".untorn-reproducers").exists()
 
@@ -38,7 +39,7 @@ def test_a_long_capture_is_sampled_and_it_says_so(capture: Path) -> None:
     capture.write_bytes(chat(*"naïve 你好" * 3))
     result = invoke("torture", str(capture), "--samples", "3")
     assert result.exit_code == 0
-    for line in result.stdout.splitlines():
+    for line in result.stdout.splitlines()[:-1]:
         assert "3 of its cuts and 3 of its prefixes" in line
         assert "events." in line  # a chat that completes raises nothing
 
@@ -64,7 +65,7 @@ def test_a_module_of_the_working_directory_is_found(capture: Path) -> None:
     (capture.parent / "my_reader.py").write_text(code)
     run = untorn("torture", str(capture), "--parser", "my_reader:lines", cwd=capture.parent)
     assert (run.returncode, run.stderr) == (0, b"")
-    assert run.stdout.startswith(b"Untorn: my_reader:lines. ")
+    assert run.stdout.startswith(b"Cut-proof: my_reader:lines. ")
     assert b"\x1b" not in run.stdout
 
 
@@ -73,7 +74,7 @@ def test_what_reads_nothing_shows_nothing(capture: Path) -> None:
     result = invoke("torture", str(capture), "--parser", "cli.functions:blind")
     assert result.exit_code == 2
     assert "cli.functions:blind reads no event from this capture" in result.stderr
-    assert "Untorn" not in result.stdout
+    assert "Cut-proof" not in result.stdout
 
 
 def test_prefixes_can_be_left_out(capture: Path) -> None:
@@ -101,7 +102,7 @@ def test_a_parser_that_is_late_can_be_found_out(capture: Path) -> None:
     [
         ("nope", "There is no parser 'nope': give one of untorn.parse, "),
         ("no_such_module:x", "The module 'no_such_module' cannot be imported: No module named"),
-        ("cli.functions:nope", "The module 'cli.functions' has no function 'nope'."),
+        ("cli.functions:nope", "The module 'cli.functions' has no function 'nope'"),
         (":x", "The module '' cannot be imported"),
     ],
 )

@@ -35,7 +35,7 @@ class TestScript:
             (None, [Stall(3, at=0), Reset()], [Stall(3, at=0), Send(b"abcd"), Reset()]),
             (None, [Eof(at=1), Reset()], [Send(b"a"), Eof(at=1)]),
             (None, [Send(b"x"), Send(b"")], [Send(b"abcd"), Send(b"x"), Send(b""), Eof()]),
-            ([1], [Corrupt(b"XYZ", at=2)], [Send(b"a"), Send(b"b"), Send(b"XY"), Eof()]),
+            ([1], [Corrupt(b"XY", at=2)], [Send(b"a"), Send(b"b"), Send(b"XY"), Eof()]),
             (
                 [3],
                 [Drip(2, at=1, size=2)],

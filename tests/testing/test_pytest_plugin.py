@@ -1,4 +1,8 @@
 import os
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -8,7 +12,7 @@ from untorn.testing import TornParserError, assert_untorn
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = [] if entry_points(group="pytest11", name="untorn") else ["-p", "untorn.pytest_plugin"]
+PLUGIN = [] if entry_points(group="pytest11", name="untorn") else ["-p", "untorn_pytest"]
 """Loaded by hand where the package was installed before it had an entry point for it."""
 
 MINE = """
@@ -41,6 +45,21 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
     return project.runpytest_inprocess(*PLUGIN, "-p", "no:cacheprovider", *args)
+
+
+def test_unused_plugin_costs_nothing() -> None:
+    """The module that pytest imports in every run imports neither the package nor anyio."""
+    project = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text())
+    module = project["project"]["entry-points"]["pytest11"]["untorn"]
+    code = f"import sys, {module}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert module in run.stdout.split()
+    assert not {name.split(".")[0] for name in run.stdout.split()} & {"untorn", "anyio", "asyncio"}
+
+
+def test_plugin_has_a_name_within_the_package() -> None:
+    """Both names stand for the same module, so that pytest finds each option once."""
+    assert import_module("untorn.pytest_plugin") is import_module("untorn_pytest")
 
 
 def test_unused_plugin_does_nothing(project: pytest.Pytester) -> None:
@@ -78,7 +97,7 @@ def test_folder_without_reproducers_is_an_error(project: pytest.Pytester, folder
     project.makepyfile("def test_of_mine(): pass")
     result = run(project, "--untorn-replay", folder)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*there is no reproducer in *{folder}."])
+    result.stderr.fnmatch_lines([f"*there is no reproducer in *{folder}"])
 
 
 def test_repaired_parser_passes(project: pytest.Pytester) -> None:
@@ -139,7 +158,7 @@ def test_fixture_makes_faulty_sources_and_sees_them_closed(project: pytest.Pytes
     """)
     result = run(project)
     result.assert_outcomes(passed=4, errors=1)
-    result.stdout.fnmatch_lines(["*1 of the sources that were read from were not closed.*"])
+    result.stdout.fnmatch_lines(["*1 of the sources that were read from were not closed*"])
 
 
 def test_fixture_starts_chaos_servers_for_plain_tests(project: pytest.Pytester) -> None:

@@ -29,7 +29,9 @@ def main() -> None:
         sys.stderr.write(f"The command line of untorn needs {name}: pip install 'untorn[cli]'\n")
         raise SystemExit(2) from None
     except KeyboardInterrupt:  # while all this is imported
-        raise SystemExit(130) from None
+        from .ctrl_c import leave
+
+        leave()
 
 
 def _open_what_is_closed() -> None:

@@ -62,8 +62,8 @@ async def _demo(console: Console, pause: float) -> bool:
     console.print("\n2. The same, and the connection breaks inside a character", style="bold")
     part = await _read(console, wire[:torn], Ending.MISSING_LAST_CHUNK, pause)
     console.print(
-        "\nWho takes the end of the connection for the end of the answer "
-        "runs the tool now, with half its arguments."
+        "\nA client that takes the end of the connection for the end of the answer "
+        "would now run the tool with half its arguments."
     )
     return _is_whole(whole) and _is_torn(part, torn)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from .ctrl_c import is_ctrl_c, leave
 from .demo import demo
 from .read import read
 from .record import record
@@ -32,7 +35,18 @@ Exit status: 0 completed, 3 interrupted, 4 failed, 2 wrong usage.
 """
 
 
-@click.group(help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+class _Group(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a subcommand; a Ctrl-C that it leaves to others ends it quietly."""
+        try:
+            return super().invoke(ctx)
+        except BaseException as error:
+            if is_ctrl_c(error):
+                leave()
+            raise
+
+
+@click.group(cls=_Group, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="untorn", prog_name="untorn")
 def group() -> None:
     """Gather the subcommands."""

@@ -11,11 +11,13 @@ import click
 from anyio import CancelScope, get_cancelled_exc_class
 
 from ..event import Message
+from ..faults import LimitExceeded
 from ..limits import Clocks, Limits
-from ..outcome import Cause, Interrupted, Outcome
+from ..outcome import Cause, Failed, Interrupted, Outcome
 from ..reduce import Dialect
 from ..stream import open_stream
 from .dialects import AUTO, DIALECTS
+from .given import seconds
 from .output import Notes, Output
 from .peek import Peeked
 from .show import JsonShow, Show, TextShow
@@ -33,12 +35,6 @@ __all__ = [
 ]
 
 
-def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not value > 0:  # NaN, too
-        raise click.BadParameter("give a positive number of seconds.", ctx, param)
-    return value
-
-
 count: Final = click.IntRange(min=1)
 
 dialect_option: Final = click.option(
@@ -49,13 +45,16 @@ dialect_option: Final = click.option(
     help="What the bytes mean; auto looks at the content type and the first frame.",
 )
 json_option: Final = click.option(
-    "--json", "as_json", is_flag=True, help="Write one JSON object per line."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write JSON, one object per line: each event, then the outcome.",
 )
 idle_option: Final = click.option(
-    "--idle", type=float, callback=_seconds, help="Wait at most so many seconds for the next byte."
+    "--idle", type=float, callback=seconds, help="Wait at most so many seconds for the next byte."
 )
 total_option: Final = click.option(
-    "--total", type=float, callback=_seconds, help="Wait at most so many seconds in all."
+    "--total", type=float, callback=seconds, help="Wait at most so many seconds in all."
 )
 total_bytes_option: Final = click.option(
     "--total-bytes", type=count, help="The longest stream that is read."
@@ -90,8 +89,16 @@ class Reading:
                         await show.outcome(_cancelled(stream.outcome))
                 raise
             assert stream.outcome is not None
+            self._name_the_option(stream.outcome)
             await show.outcome(stream.outcome)
             return stream.outcome
+
+    def _name_the_option(self, outcome: Outcome[Any]) -> None:
+        """Let a limit be raised by the option of the command, where it has one."""
+        fault = outcome.error if isinstance(outcome, Failed) else None
+        if isinstance(fault, LimitExceeded) and fault.limit in self.limits:
+            option = f"--{fault.limit.replace('_', '-')}"
+            fault.sentence = fault.sentence.replace(f"Limits({fault.limit}=...)", option)
 
     def _limits(self, dialect: Dialect[Any, Any]) -> Limits:
         given = {name: value for name, value in self.limits.items() if value is not None}

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -14,14 +15,12 @@ import click
 import httpx2
 
 from ..secrets import SECRETS
+from .given import TOKEN, header
 
 __all__ = ["Asking", "Request", "is_url", "request_of", "request_options", "url_of", "why"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# RFC 9110: a token, and a field value, without what could end the line.
-_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -100,18 +99,11 @@ def _put_in(ctx: click.Context) -> list[str]:
     return values
 
 
-def _header(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+def _headers(
+    ctx: click.Context, param: click.Parameter, lines: tuple[str, ...]
 ) -> list[tuple[bytes, bytes]]:
-    """Split headers. The message never shows one, for it may hold a key."""
-    headers = []
-    for value in values:
-        name, colon, rest = value.partition(":")
-        rest = _expanded(ctx, param, rest).strip()
-        if not (colon and _TOKEN.fullmatch(name) and _VALUE.fullmatch(rest)):
-            raise click.BadParameter("write it as 'Name: value', on one line.", ctx, param)
-        headers.append((name.encode(), rest.encode("utf-8", "surrogateescape")))
-    return headers
+    filled = partial(_expanded, ctx, param)
+    return [header(ctx, param, line, filled) for line in lines]
 
 
 def _data(ctx: click.Context, param: click.Parameter, value: str | None) -> bytes | None:
@@ -128,7 +120,7 @@ def _data(ctx: click.Context, param: click.Parameter, value: str | None) -> byte
 
 
 def _method(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not _TOKEN.fullmatch(value):
+    if value is not None and not TOKEN.fullmatch(value):
         raise click.BadParameter("give the name of a method, such as POST.", ctx, param)
     return value
 
@@ -138,7 +130,7 @@ _OPTIONS: Final = (
         "--header",
         "headers",
         multiple=True,
-        callback=_header,
+        callback=_headers,
         help="'Name: value' to send; ${NAME} stands for an environment variable.",
     ),
     click.option(

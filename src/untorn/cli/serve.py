@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from ..testing.chaos import ChaosServer
 from ..testing.cuts import Cutting, boundaries, bytewise, cuts_at, seeded
 from ..testing.recording import RecordedResponse, is_recording
 from ..testing.response import ContentEncoding, Ending, Response
+from .given import header, pause
 from .output import Notes, Output
 from .recorded import recording_at
 from .status import COMPLETED, run
@@ -47,24 +47,9 @@ Exit status: 0 after the last of --requests, 2 wrong usage, 130 after Ctrl-C.
 """
 
 
-def _header(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    headers = {}
-    for value in values:
-        name, colon, rest = value.partition(":")
-        if not (colon and name.strip() and (value + " ").isprintable()):
-            raise click.BadParameter("write it as 'Name: value', on one line.", ctx, param)
-        headers[name.strip().lower()] = rest.strip()
-    return headers
-
-
-def _seconds(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    if not 0 <= value < inf:
-        raise click.BadParameter("give a number of seconds.", ctx, param)
-    return value
-
-
-def _pause(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    return value if value is None else _seconds(ctx, param, value)
+def _headers(ctx: click.Context, param: click.Parameter, lines: tuple[str, ...]) -> dict[str, str]:
+    pairs = [header(ctx, param, line) for line in lines]
+    return {name.decode().lower(): value.decode("latin-1") for name, value in pairs}
 
 
 _count: Final = click.IntRange(min=1)
@@ -78,7 +63,7 @@ _count: Final = click.IntRange(min=1)
 @click.option("--bytewise", "is_bytewise", is_flag=True, help="Cut between all bytes.")
 @click.option("--seeded", "pieces", type=_count, help="Cut into so many pieces, at random.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What --seeded draws from.")
-@click.option("--delay", type=float, callback=_pause, help="Seconds before each piece.")
+@click.option("--delay", type=float, callback=pause, help="Seconds before each piece.")
 @click.option(
     "--ending",
     type=click.Choice([ending.value for ending in Ending]),
@@ -89,7 +74,7 @@ _count: Final = click.IntRange(min=1)
     type=float,
     default=1.0,
     show_default=True,
-    callback=_seconds,
+    callback=pause,
     help="Seconds between the comments of that ending.",
 )
 @click.option(
@@ -97,7 +82,9 @@ _count: Final = click.IntRange(min=1)
     type=click.IntRange(200, 599),
     help="The status; 200, or the recorded one, if not given.",
 )
-@click.option("--header", "headers", multiple=True, callback=_header, help="'Name: value' to send.")
+@click.option(
+    "--header", "headers", multiple=True, callback=_headers, help="'Name: value' to send."
+)
 @click.option("--encoding", type=click.Choice(["gzip", "deflate"]), help="The content-encoding.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="The port; any free one if not given."

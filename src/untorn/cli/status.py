@@ -13,6 +13,7 @@ import anyio
 import click
 
 from ..outcome import Completed, Failed, Interrupted, Outcome
+from .ctrl_c import counting_once
 
 __all__ = ["COMPLETED", "FAILED", "INTERRUPTED", "backend_option", "run", "status_of"]
 
@@ -21,8 +22,7 @@ T = TypeVar("T")
 COMPLETED: Final = 0
 INTERRUPTED: Final = 3
 FAILED: Final = 4
-# As a shell reports the death by SIGINT and by SIGPIPE.
-_CTRL_C: Final = 130
+# As a shell reports the death by SIGPIPE.
 _NOBODY_LISTENS: Final = 141
 
 backend_option = click.option(
@@ -48,19 +48,22 @@ def status_of(outcome: Outcome[Any]) -> int:
 
 
 def run(main: Callable[[], Awaitable[T]], backend: str) -> T:
-    """Run `main` on a backend; exits quietly on Ctrl-C and when nobody reads the output."""
+    """Run `main` on a backend; exits quietly when nobody reads the output."""
     if find_spec(backend) is None:
         raise click.UsageError(f"{backend} is not installed: pip install 'untorn[{backend}]'")
     try:
-        return anyio.run(main, backend=backend)
-    except KeyboardInterrupt:
-        raise SystemExit(_CTRL_C) from None
+        return anyio.run(_interruptible, main, backend=backend)
     except BrokenPipeError:
         _forget(sys.stdout, sys.stderr)
         raise SystemExit(_NOBODY_LISTENS) from None
     except OSError as error:  # what goes wrong with a source is an outcome
         _forget(sys.stdout)
         raise click.ClickException(f"the output cannot be written: {error.strerror}.") from None
+
+
+async def _interruptible(main: Callable[[], Awaitable[T]]) -> T:
+    with counting_once():
+        return await main()
 
 
 def _forget(*streams: TextIO) -> None:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
-from math import inf
 from typing import Any, Final
 
 import click
@@ -16,9 +15,10 @@ from rich.text import Text
 from ..json_text import json_text
 from ..outcome import Outcome
 from ..testing.recording import Recording
+from .given import seconds
 from .output import Output, console_on, visible
 from .picture import Moment, Picture
-from .reading import dialect_option, json_option
+from .reading import dialect_option
 from .recorded import judged, recording_argument
 from .show import conclusion, event_object, outcome_object
 from .status import backend_option, run, status_of
@@ -45,12 +45,6 @@ Exit status: 0 completed, 3 interrupted, 4 failed, 2 wrong usage.
 """
 
 
-def _seconds(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    if not 0 < value < inf:
-        raise click.BadParameter("give a positive number of seconds.", ctx, param)
-    return value
-
-
 @click.command(help=_HELP)
 @recording_argument
 @click.option(
@@ -58,11 +52,16 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float) -> float:
     type=float,
     default=1.0,
     show_default=True,
-    callback=_seconds,
+    callback=seconds,
     help="Mark waits of so many seconds and more.",
 )
 @dialect_option
-@json_option
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write JSON, one object per line: the recording, each read, the end, the outcome.",
+)
 @backend_option
 def timeline(recording: Recording, stall: float, dialect: str, as_json: bool, backend: str) -> None:
     """Draw the recording and exit with the status of its outcome."""

@@ -22,6 +22,7 @@ from ..testing.case import Effort, cut_cases, prefix_cases, silent_cases
 from ..testing.finding import Expected
 from ..testing.parsers import OURS, PARSERS
 from ..testing.torn_parser import TornParserError
+from .ctrl_c import counting_once
 from .dialects import AUTO, DIALECTS
 from .named import listed, named, own
 from .output import console_on, visible
@@ -35,7 +36,8 @@ TORN: Final = 1
 _HELP = """Put a parser through every cut and every early end of a capture.
 
 What a parser says must follow from the bytes, and not from how they were cut; and
-what it says of a beginning must be a beginning of what it says of the whole. Our own
+what it says of a beginning must be a beginning of what it says of the whole. Whether it
+notices that an answer is not whole is not judged here, but by `untorn verdict`. Our own
 parsers are the default: both must say the same, and hand out each event at once.
 
 \b
@@ -47,7 +49,7 @@ parsers are the default: both must say the same, and hand out each event at once
 A parser of your own is a function that takes an iterable (or async iterator) of
 bytes and returns, or yields, its events.
 
-Exit status: 0 untorn, 1 torn (and a reproducer is written), 2 wrong usage.
+Exit status: 0 cut-proof, 1 torn (and a reproducer is written), 2 wrong usage.
 """
 
 
@@ -108,11 +110,12 @@ def torture(file: Path, dialect: str, parser: str | None, **options: Any) -> Non
     effort = Effort(options.pop("exhaustive"), options.pop("samples"), options.pop("seed"))
     session = _Session(wire, meaning, effort, **options)
     console = console_on(sys.stdout)
-    try:
+    with counting_once():
         for name in [parser] if parser else OURS:
             session.torture(name, console)
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
+    console.print(
+        "The end was not judged: untorn verdict shows who notices an answer that is torn."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,7 @@ class _Session:
             tried += " and every prefix" if whole else f" and {self.effort.samples} of its prefixes"
         end = f", then {answer.raised}" if answer.raised else ""
         events = "1 event" if len(answer.events) == 1 else f"{len(answer.events)} events"
-        console.print(f"Untorn: {name}.", style="bold green", end=" ")
+        console.print(f"Cut-proof: {name}.", style="bold green", end=" ")
         console.print(
             f"{size} cases: {tried} of {len(self.wire)} bytes. "
             f"The whole gives {events}{visible(end)}."

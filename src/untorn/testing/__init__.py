@@ -2,19 +2,19 @@
 
 It works on anyone's parser and knows nothing of ours. In the order in which one meets them:
 
-* ``cuts``: the ways in which a network may cut the same bytes;
-* ``assert_untorn``: the assertion that tries them all, and ``replay`` of what it found;
-* ``FaultySource``: a stream that stalls, drips, breaks and lies, in virtual time;
-* ``chaos_server``: the same on real sockets, for clients in any language;
-* ``read_recording``: a response as it came, as the input of these two;
-* ``strategies`` (needs hypothesis, so it is imported by name): wires made to cause trouble.
+* `cuts`: the ways in which a network may cut the same bytes;
+* `assert_untorn`: the assertion that tries them all, and `replay` of what it found;
+* `FaultySource`: a stream that stalls, drips, breaks and lies, in virtual time;
+* `chaos_server`: the same on real sockets, for clients in any language;
+* `read_recording`: a response as it came, as the input of these two;
+* `strategies` (needs hypothesis, so it is imported by name): wires made to cause trouble.
 """
 
-from untorn.testing.answer import Answer, Chunks, End, Expectation, Parse, Raised, answer_of
-from untorn.testing.assertion import assert_untorn
-from untorn.testing.case import Case
-from untorn.testing.chaos import ChaosServer, Request, chaos_server
-from untorn.testing.cuts import (
+from .answer import Answer, Chunks, End, Expectation, Parse, Raised, answer_of
+from .assertion import assert_untorn
+from .case import Case
+from .chaos import ChaosServer, Request, chaos_server
+from .cuts import (
     Cuts,
     Cutting,
     as_cutting,
@@ -24,12 +24,12 @@ from untorn.testing.cuts import (
     every_cut,
     seeded,
 )
-from untorn.testing.event_text import event_text
-from untorn.testing.faults import Corrupt, Drip, Eof, Fault, Hang, Raise, Reset, Send, Stall
-from untorn.testing.faulty_source import Closing, FaultySource, Read
-from untorn.testing.finding import Expected, Finding, Law
-from untorn.testing.recorder import Recorder, write_recording
-from untorn.testing.recording import (
+from .event_text import event_text
+from .faults import Corrupt, Drip, Eof, Fault, Hang, Raise, Reset, Send, Stall
+from .faulty_source import Closing, FaultySource, Read
+from .finding import Expected, Finding, Law
+from .recorder import Recorder, write_recording
+from .recording import (
     Piece,
     RecordedEnd,
     RecordedError,
@@ -39,10 +39,10 @@ from untorn.testing.recording import (
     RecordingError,
     read_recording,
 )
-from untorn.testing.reproducer import Reproducer, replay, reproducer_folder
-from untorn.testing.response import Ending, Response
-from untorn.testing.torn_parser import TornParserError
-from untorn.testing.virtual_time import (
+from .reproducer import Reproducer, replay, reproducer_folder
+from .response import Ending, Response
+from .torn_parser import TornParserError
+from .virtual_time import (
     Backend,
     NothingCanHappenError,
     VirtualLoop,

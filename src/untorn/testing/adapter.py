@@ -8,6 +8,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Generic, TypeVar
 
+__all__ = ["Adapter", "NotThereError", "function_at", "installed", "made"]
+
 F = TypeVar("F")
 
 
@@ -38,7 +40,7 @@ class Adapter(Generic[F]):
 
 
 def installed(package: str) -> str | None:
-    """Return the version of a distribution, or ``None`` if it is not installed."""
+    """Return the version of a distribution, or `None` if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -46,15 +48,15 @@ def installed(package: str) -> str | None:
 
 
 def made(kind: str, name: str, adapters: Mapping[str, Adapter[F]]) -> F:
-    """Return the function of the adapter ``name``; raises ``NotThereError``.
+    """Return the function of the adapter `name`; raises `NotThereError`.
 
-    ``kind`` is what the adapters are ("parser"), for the sentence.
+    `kind` is what the adapters are ("parser"), for the sentence.
     """
     adapter = adapters.get(name)
     if adapter is None:
         known = ", ".join(adapters)
         raise NotThereError(
-            f"There is no {kind} {name!r}: give one of {known}, or your own as module:function."
+            f"There is no {kind} {name!r}: give one of {known}, or your own as module:function"
         )
     if missing := adapter.missing:
         needs = " and ".join(missing)
@@ -65,15 +67,15 @@ def made(kind: str, name: str, adapters: Mapping[str, Adapter[F]]) -> F:
 
 
 def function_at(place: str) -> Callable[..., Any]:
-    """Return the function at ``module:function``; raises ``NotThereError``."""
+    """Return the function at `module:function`; raises `NotThereError`."""
     module_name, _, path = place.partition(":")
     try:
         found: Any = import_module(module_name)
     except (ImportError, ValueError) as error:  # ValueError: no name at all
-        raise NotThereError(f"The module {module_name!r} cannot be imported: {error}.") from error
+        raise NotThereError(f"The module {module_name!r} cannot be imported: {error}") from error
     for name in path.split("."):
         found = getattr(found, name, None)
     if not callable(found):
-        raise NotThereError(f"The module {module_name!r} has no function {path!r}.")
+        raise NotThereError(f"The module {module_name!r} has no function {path!r}")
     function: Callable[..., Any] = found
     return function

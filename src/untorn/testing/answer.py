@@ -5,17 +5,32 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import anyio
 import anyio.lowlevel
 
-from untorn.testing.event_text import event_text, without_address
-from untorn.testing.virtual_time import PATIENCE, run_on, virtual_time
+from .event_text import event_text, without_address
+from .virtual_time import PATIENCE, run_on, virtual_time
+
+__all__ = [
+    "HANG",
+    "SILENCE",
+    "Answer",
+    "Chunks",
+    "End",
+    "Expectation",
+    "Parse",
+    "Raised",
+    "Relation",
+    "answer_of",
+]
 
 End: TypeAlias = Literal["eof", "reset", "silence"]
-"""How the transport ends after the last chunk: properly, with a ``ConnectionResetError``, or
+"""How the transport ends after the last chunk: properly, with a `ConnectionResetError`, or
 not at all (no byte comes any more)."""
+
+Relation: TypeAlias = Literal["equal", "beginning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +63,13 @@ class Expectation:
 
     events: tuple[str, ...]
     """The events, as text."""
-    relation: Literal["equal", "beginning"] = "equal"
+    relation: Relation = "equal"
     """Whether the answer holds exactly these events, or a beginning of them."""
     raised: Raised | Literal["anything"] | None = "anything"
-    """What the parser must end with; ``None`` is an end without an exception."""
+    """What the parser must end with; `None` is an end without an exception."""
 
     def allows(self, answer: Answer) -> bool:
-        """Return whether ``answer`` is as expected."""
+        """Return whether `answer` is as expected."""
         size = len(answer.events) if self.relation == "beginning" else None
         if answer.events != self.events[:size]:
             return False
@@ -62,9 +77,11 @@ class Expectation:
 
 
 class Chunks(Iterator[bytes], AsyncIterator[bytes]):
-    """The chunks of a wire and the end of its transport; to be read with or without ``async``."""
+    """The chunks of a wire and the end of its transport; to be read with or without `async`."""
 
     def __init__(self, chunks: Iterable[bytes], end: End = "eof") -> None:
+        if end not in get_args(End):
+            raise ValueError(f"end={end!r}: give 'eof', 'reset' or 'silence'")
         self._chunks = iter(chunks)
         self._end: End = end
 
@@ -89,7 +106,7 @@ class Chunks(Iterator[bytes], AsyncIterator[bytes]):
 
     def _reset_if_due(self) -> None:
         if self._end == "reset":
-            raise ConnectionResetError("The peer reset the connection.")
+            raise ConnectionResetError("The peer reset the connection")
 
     def close(self) -> None:
         """Do nothing: there is nothing to close, but a parser may want to."""
@@ -101,24 +118,26 @@ class Chunks(Iterator[bytes], AsyncIterator[bytes]):
 class _Silence(BaseException):
     """Stops a plain parser at the point where it asks for a byte that does not come.
 
-    Not an ``Exception``: a parser that wraps its source's errors must not get to see it.
+    Not an `Exception`: a parser that wraps its source's errors must not get to see it.
     """
 
 
 Events: TypeAlias = Iterable[Any] | AsyncIterable[Any]
 Parse: TypeAlias = Callable[[Chunks], Events | Awaitable[Events]]
-"""Any parser: a function from an iterable or async iterator of ``bytes`` to its events."""
+"""Any parser: a function from an iterable or async iterator of `bytes` to its events."""
 
 
 def answer_of(
     parse: Parse, chunks: Iterable[bytes], *, end: End = "eof", backend: str = "asyncio"
 ) -> Answer:
-    """Let ``parse`` read ``chunks`` and return all that it said.
+    """Let `parse` read `chunks` and return all that it said.
 
-    What ``parse`` returns tells what it is: an awaitable or an async iterable is run on
-    ``backend`` in virtual time, anything else is iterated. A result that holds no events is a
-    ``TypeError``; an ``Exception`` that the parser raises is part of the answer.
+    What `parse` returns tells what it is: an awaitable or an async iterable is run on
+    `backend` in virtual time, anything else is iterated. A result that holds no events is a
+    `TypeError`; an `Exception` that the parser raises is part of the answer.
     """
+    if not callable(parse):
+        raise TypeError(f"Not a parser: {parse!r}; give a function from chunks to events")
     events: list[str] = []
     raised = _listen(parse, Chunks(chunks, end), events, backend)
     return Answer(tuple(events), SILENCE if end == "silence" and raised == HANG else raised)
@@ -181,7 +200,7 @@ def _iterable(result: object) -> Iterable[Any]:
     if not isinstance(result, Iterable):
         raise _NotEventsError(
             f"The parser returned {type(result).__name__}, but it must return its events: "
-            "an iterable, an async iterable, or an awaitable of either."
+            "an iterable, an async iterable, or an awaitable of either"
         )
     return result
 

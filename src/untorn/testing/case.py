@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from untorn.testing.answer import End
-from untorn.testing.cuts import Cutting, boundaries, cuts_at, seeded
+from .answer import End
+from .checks import check_whole
+from .cuts import Cutting, boundaries, cuts_at, seeded
+
+__all__ = ["Case", "Effort", "cut_cases", "empty_chunk_cases", "prefix_cases", "silent_cases"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,7 @@ class Case:
     rest: bytes = b""
     """The bytes that would have followed, had the transport not ended before them."""
     boundaries: tuple[int, ...] = ()
-    """The offsets at which ``wire`` is cut. One that stands twice makes an empty chunk."""
+    """The offsets at which `wire` is cut. One that stands twice makes an empty chunk."""
     end: End = "eof"
     """How the transport ends."""
 
@@ -39,7 +42,7 @@ class Case:
         return not all(self.chunks)
 
     def without(self, start: int, stop: int) -> Case:
-        """Return the case with the bytes from ``start`` to ``stop`` of the capture left out.
+        """Return the case with the bytes from `start` to `stop` of the capture left out.
 
         The boundaries keep their places between the bytes that stay. One that would make an
         empty chunk is dropped, unless the case has empty chunks already.
@@ -67,8 +70,12 @@ class Effort:
     seed: int
     """What they are drawn from."""
 
+    def __post_init__(self) -> None:
+        check_whole("exhaustive", self.exhaustive)
+        check_whole("samples", self.samples)
+
     def every_or_some(self, wire: bytes, first: int) -> Sequence[int]:
-        """Return the offsets from ``first`` to before the end: all, or a sample in order."""
+        """Return the offsets from `first` to before the end: all, or a sample in order."""
         every = range(first, len(wire))
         if len(wire) <= self.exhaustive:
             return every

@@ -15,14 +15,17 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count, repeat
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import anyio
 from anyio import sleep
 from anyio.abc import TaskGroup
 
-from untorn.testing.cuts import Cuts, as_cutting
-from untorn.testing.response import ContentEncoding, Ending, Response
+from .checks import check_seconds, check_whole, is_seconds
+from .cuts import Cuts, as_cutting
+from .response import ContentEncoding, Ending, Response
+
+__all__ = ["HEAD_BYTES", "ChaosServer", "Request", "chaos_server"]
 
 T = TypeVar("T")
 
@@ -46,13 +49,16 @@ class Request:
 
 
 class ChaosServer:
-    """Serves one response to every request; made by ``chaos_server``, started by ``async with``."""
+    """Serves one response to every request; made by `chaos_server`, started by `async with`."""
 
     _tasks: TaskGroup
 
     def __init__(
         self, response: Response, delays: float | Sequence[float], ping_seconds: float, port: int
     ) -> None:
+        _check_delays(delays)
+        check_seconds("ping_seconds", ping_seconds)
+        check_whole("port", port, 0, 65535)
         self.port = port
         """The port it listens on; known once it is started."""
         self.requests: list[Request] = []
@@ -132,6 +138,13 @@ class ChaosServer:
         yield from repeat(self._ping_seconds if self._response.ending is Ending.COMMENTS else 0.0)
 
 
+def _check_delays(delays: Any) -> None:
+    given = delays if isinstance(delays, Sequence) and not isinstance(delays, str) else [delays]
+    for each in given:
+        if not is_seconds(each):
+            raise ValueError(f"delays: give numbers of seconds, 0 or more, not {each!r}")
+
+
 class _Connection:
     """One accepted socket: requests out of it, bytes into it."""
 
@@ -143,7 +156,7 @@ class _Connection:
         self._received = bytearray()
 
     async def request(self) -> Request | None:
-        """Return the next request; ``None`` if the client left, or sent no HTTP."""
+        """Return the next request; `None` if the client left, or sent no HTTP."""
         while (size := self._received.find(b"\r\n\r\n")) < 0:
             if len(self._received) > HEAD_BYTES or not await self._receive():
                 return None
@@ -170,7 +183,7 @@ class _Connection:
         return len(data)
 
     async def send(self, data: bytes) -> None:
-        """Send all of ``data``."""
+        """Send all of `data`."""
         left = memoryview(data)
         while left:
             sent = await _when(anyio.wait_writable, self._socket, partial(self._socket.send, left))
@@ -209,29 +222,37 @@ def chaos_server(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     content_encoding: ContentEncoding | None = None,
-    ending: Ending = Ending.LAST_CHUNK,
+    ending: Ending | str = Ending.LAST_CHUNK,
     ping_seconds: float = 0.1,
     port: int = 0,
 ) -> ChaosServer:
-    """Return a server that answers every request with ``wire``; start it with ``async with``.
+    """Return a server that answers every request with `wire`; start it with `async with`.
 
     It runs on asyncio and trio, in real time, and listens on the loopback address only. From a
     program without a loop, start it in a thread with
-    ``anyio.from_thread.start_blocking_portal().wrap_async_context_manager(chaos_server(...))``;
-    the pytest fixture ``chaos_server`` does that. It reads request bodies with a content-length.
+    `anyio.from_thread.start_blocking_portal().wrap_async_context_manager(chaos_server(...))`;
+    the pytest fixture `chaos_server` does that. It reads request bodies with a content-length.
 
-    Args:
-        wire: the response's body, before any encoding.
-        cuts: where the body is cut, as offsets or chunks; each piece is one HTTP chunk.
-        delays: the seconds to wait before each piece: one number for all, or one for each of
-            the first pieces.
-        status: the response's status code.
-        headers: headers to add, names in lower case.
-        content_encoding: "gzip" or "deflate"; each piece can be decoded as soon as it is there.
-        ending: how the body ends.
-        ping_seconds: the seconds before each comment of ``Ending.COMMENTS``.
-        port: the port to listen on; 0 lets the system choose.
+    wire
+        The response's body, before any encoding.
+    cuts
+        Where the body is cut, as offsets or chunks; each piece is one HTTP chunk.
+    delays
+        The seconds to wait before each piece: one number for all, or one for each of the first
+        pieces.
+    status
+        The response's status code, 100 to 999.
+    headers
+        Headers to add, or to send in the place of `content-type: text/event-stream`.
+    content_encoding
+        "gzip" or "deflate"; each piece can be decoded as soon as it is there.
+    ending
+        How the body ends: an `Ending`, or its value, such as "missing-last-chunk".
+    ping_seconds
+        The seconds before each comment of `Ending.COMMENTS`.
+    port
+        The port to listen on; 0 lets the system choose.
     """
     pieces = as_cutting(wire, cuts)
-    response = Response(pieces, status, headers or {}, content_encoding, ending)
+    response = Response(pieces, status, headers or {}, content_encoding, Ending(ending))
     return ChaosServer(response, delays, ping_seconds, port)

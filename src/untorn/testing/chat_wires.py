@@ -9,9 +9,11 @@ from enum import Enum
 from itertools import accumulate
 from typing import Any, Final
 
+__all__ = ["ANTHROPIC", "CHAT_WIRES", "OPENAI_CHAT", "ChatWire", "Torn"]
+
 
 class Torn(Enum):
-    """What an ending tears; the first three are those of ``untorn.Boundary``."""
+    """What an ending tears; the first three are those of `untorn.Boundary`."""
 
     NOTHING = "nothing"
     """The answer is whole: the control."""
@@ -37,7 +39,7 @@ class ChatWire:
     """The index of a frame whose text has a character of several bytes."""
 
     def until(self, torn: Torn) -> bytes:
-        """Return the bytes up to the place at which ``torn`` is torn."""
+        """Return the bytes up to the place at which `torn` is torn."""
         before, frame = b"".join(self.frames[: self.text]), self.frames[self.text]
         match torn:
             case Torn.NOTHING:

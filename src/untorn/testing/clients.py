@@ -3,7 +3,7 @@
 A client takes an address and the seconds of its own timeout. It returns if it takes what came
 for a whole answer, and raises if it notices that it is none. Those that give events leave the
 rest to their caller; they are used here in the loop that their documentation shows: parse each
-event, and stop at ``[DONE]``.
+event, and stop at `[DONE]`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-from untorn.testing.adapter import Adapter
-from untorn.testing.chat_wires import ANTHROPIC, OPENAI_CHAT, ChatWire
+from .adapter import Adapter
+from .chat_wires import ANTHROPIC, OPENAI_CHAT, ChatWire
+
+__all__ = ["CLIENTS", "Client", "Read"]
 
 Read: TypeAlias = Callable[[str, float], Awaitable[None]]
 """Reads the answer at an address, with a timeout in seconds wherever the client has one."""
@@ -44,25 +46,26 @@ def _http(http: ModuleType, timeout: float | None) -> Any:
 
 
 def _untorn_chat() -> Read:
-    from untorn.dialects.openai_chat import OpenAIChat
+    from ..dialects.openai_chat import OpenAIChat
 
     return _untorn(OpenAIChat(done="required"))
 
 
 def _untorn_done_optional() -> Read:
-    from untorn.dialects.openai_chat import OpenAIChat
+    from ..dialects.openai_chat import OpenAIChat
 
     return _untorn(OpenAIChat())
 
 
 def _untorn_anthropic() -> Read:
-    from untorn.dialects.anthropic import AnthropicMessages
+    from ..dialects.anthropic import AnthropicMessages
 
     return _untorn(AnthropicMessages())
 
 
 def _untorn(dialect: Any) -> Read:
-    from untorn import Clocks, collect
+    from ..limits import Clocks
+    from ..stream import collect
 
     httpx2 = import_module("httpx2")
 

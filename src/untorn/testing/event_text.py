@@ -1,7 +1,7 @@
 """The text of an event: one line of JSON by which events of any type can be compared.
 
 Two events are the same if their texts are: the type's name and every public attribute count,
-``__eq__`` does not, so that objects without one are compared by what they hold.
+`__eq__` does not, so that objects without one are compared by what they hold.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeAlias, cast
 
+__all__ = ["event_text", "json_text", "plain", "without_address"]
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 # Made once: json.dumps would make one for each of the thousands of events of an assertion.
@@ -26,27 +28,27 @@ SCALARS = (str, int, float, bytes, bytearray, memoryview, Enum)
 AS_IT_IS = frozenset({str, int, bool, type(None)})
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""The address in a default ``repr``: it differs from run to run and says nothing."""
+"""The address in a default `repr`: it differs from run to run and says nothing."""
 
 
 def event_text(event: object) -> str:
-    """Return ``event`` as one line of JSON, ASCII only, with sorted keys.
+    """Return `event` as one line of JSON, ASCII only, with sorted keys.
 
-    Names that begin with ``$`` are ours: ``$type`` (the class of an object), ``$bytes`` (as
-    Latin-1), ``$float`` (NaN and the infinities), ``$enum``, ``$set``, ``$items`` (a mapping
-    whose keys are not all plain strings), ``$repr`` (a value without public attributes) and
-    ``$cycle`` (an object that contains itself).
+    Names that begin with `$` are ours: `$type` (the class of an object), `$bytes` (as
+    Latin-1), `$float` (NaN and the infinities), `$enum`, `$set`, `$items` (a mapping
+    whose keys are not all plain strings), `$repr` (a value without public attributes) and
+    `$cycle` (an object that contains itself).
     """
     return json_text(plain(event))
 
 
 def json_text(value: Json) -> str:
-    """Return ``value`` as one line of JSON, ASCII only, with sorted keys."""
+    """Return `value` as one line of JSON, ASCII only, with sorted keys."""
     return ENCODER.encode(value)
 
 
 def plain(value: object, above: tuple[int, ...] = ()) -> Json:
-    """Return ``value`` as JSON can hold it; ``above`` are the ids of the objects around it."""
+    """Return `value` as JSON can hold it; `above` are the ids of the objects around it."""
     if type(value) in AS_IT_IS:  # most are: this is for speed alone
         return cast("Json", value)
     if id(value) in above:
@@ -108,7 +110,7 @@ def _attributes(value: object) -> Iterator[tuple[str, Any]]:
 
 @cache
 def _declared(kind: type) -> tuple[str, ...]:
-    """Return the names of a class's fields and slots; what is in ``__dict__`` is not declared."""
+    """Return the names of a class's fields and slots; what is in `__dict__` is not declared."""
     names = [field.name for field in fields(kind)] if is_dataclass(kind) else []
     for owner in kind.__mro__:
         slots = owner.__dict__.get("__slots__", ())
@@ -122,5 +124,5 @@ def _named(value: object, attributes: Mapping[str, Any], above: tuple[int, ...])
 
 
 def without_address(text: str) -> str:
-    """Return ``text`` without the memory addresses of default ``repr``s."""
+    """Return `text` without the memory addresses of default `repr`s."""
     return ADDRESS.sub("", text)

@@ -11,8 +11,10 @@ import anyio
 import anyio.lowlevel
 from anyio.abc import ByteReceiveStream
 
-from untorn.testing.cuts import Cuts
-from untorn.testing.faults import Eof, Fault, Hang, Raise, Reset, Send, Stall, Step, script
+from .cuts import Cuts
+from .faults import Eof, Fault, Hang, Raise, Reset, Send, Stall, Step, script
+
+__all__ = ["Closing", "FaultySource", "Read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +30,34 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """One call of ``aclose``."""
+    """One call of `aclose`."""
 
     time: float
     """Seconds since the first call of the source."""
     offset: int
     """How many bytes the reader had been given."""
     reading: bool
-    """Whether a read was waiting; it then raises ``ClosedResourceError``."""
+    """Whether a read was waiting; it then raises `ClosedResourceError`."""
     ended: bool
     """Whether the reader had seen the stream's end, be it EOF or an exception."""
 
 
 class FaultySource(ByteReceiveStream):
-    """A ``ByteReceiveStream`` over ``wire``, cut at ``cuts``, with ``faults`` in it.
+    """A `ByteReceiveStream` over `wire`, cut at `cuts`, with `faults` in it.
 
     It waits with anyio, hence on asyncio and trio, and in virtual time where the loop's clock is
-    virtual. It can be read with ``receive()`` or ``async for``, by one task at a time. A read
+    virtual. It can be read with `receive()` or `async for`, by one task at a time. A read
     that is cancelled loses nothing: the next one waits for the rest of the same stall. An
     ending is sticky: reading again ends the same way.
+
+    wire
+        The bytes to send.
+    cuts
+        Offsets or chunks; `None` sends each stretch between two faults whole.
+    faults
+        What happens on the way, and where.
+    on_close
+        What the first `aclose()` does before it returns.
     """
 
     def __init__(
@@ -57,14 +68,8 @@ class FaultySource(ByteReceiveStream):
         *,
         on_close: Stall | Hang | Raise | None = None,
     ) -> None:
-        """Prepare the script.
-
-        Args:
-            wire: the bytes to send.
-            cuts: offsets or chunks; ``None`` sends each stretch between two faults whole.
-            faults: what happens on the way, and where.
-            on_close: what the first ``aclose()`` does before it returns.
-        """
+        if on_close is not None and not isinstance(on_close, Stall | Hang | Raise):
+            raise TypeError(f"on_close={on_close!r}: give a Stall, a Hang or a Raise")
         self._script: deque[Step] = deque(script(wire, cuts, faults))
         self._on_close = on_close
         self._started: float | None = None
@@ -75,7 +80,7 @@ class FaultySource(ByteReceiveStream):
         self.reads: list[Read] = []
         """What the reader was given, and when."""
         self.closings: list[Closing] = []
-        """The calls of ``aclose``."""
+        """The calls of `aclose`."""
         self.offset = 0
         """How many bytes the reader has been given."""
         self.ended = False
@@ -87,10 +92,10 @@ class FaultySource(ByteReceiveStream):
         return bool(self.closings)
 
     async def receive(self, max_bytes: int = 65536) -> bytes:
-        """Return the next chunk, or its first ``max_bytes`` bytes, once the script allows it.
+        """Return the next chunk, or its first `max_bytes` bytes, once the script allows it.
 
-        Raises what the script says; ``EndOfStream`` at the end; ``ClosedResourceError`` once
-        closed; ``BusyResourceError`` while another task reads.
+        Raises what the script says; `EndOfStream` at the end; `ClosedResourceError` once
+        closed; `BusyResourceError` while another task reads.
         """
         with self._reading:
             self._is_reading = True
@@ -102,7 +107,7 @@ class FaultySource(ByteReceiveStream):
                 self._is_reading = False
 
     async def aclose(self) -> None:
-        """Close, and note it; the first call does what ``on_close`` says."""
+        """Close, and note it; the first call does what `on_close` says."""
         first = not self.closings
         self.closings.append(Closing(self._now(), self.offset, self._is_reading, self.ended))
         self._closed.set()
@@ -168,7 +173,7 @@ def _error(ending: Eof | Reset | Raise) -> BaseException:
         case Eof():
             return anyio.EndOfStream()
         case Reset():
-            return ConnectionResetError("The peer reset the connection.")
+            return ConnectionResetError("The peer reset the connection")
         case Raise(error):
             return error
         case unknown:

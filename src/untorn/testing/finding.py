@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
-from untorn.testing.answer import Answer, Expectation, Parse, Raised, answer_of
-from untorn.testing.case import Case
-from untorn.testing.event_text import event_text
+from .answer import Answer, Expectation, Parse, Raised, answer_of
+from .case import Case
+from .event_text import event_text
+
+__all__ = ["SENTENCES", "Expected", "Finding", "Judge", "Law"]
 
 Law: TypeAlias = Literal["cuts", "expected", "truncation", "promptness"]
 
@@ -49,10 +51,10 @@ class Finding:
 class Judge:
     """Knows what a parser must answer, and finds where it does not.
 
-    The events must be ``reference(wire)``, where that is not ``None``. Beyond that the parser is
+    The events must be `reference(wire)`, where that is not `None`. Beyond that the parser is
     its own measure: its answer to the same bytes in one chunk. That answer must have the events
     of the reference, or it measures nothing: a parser that is wrong about the uncut bytes breaks
-    the law ``expected``, and a finding must not ask for a wrong answer.
+    the law `expected`, and a finding must not ask for a wrong answer.
     """
 
     def __init__(self, parse: Parse, wire: bytes, expected: Expected | None, backend: str) -> None:
@@ -62,7 +64,7 @@ class Judge:
         self._uncut: dict[Case, Answer] = {}
 
     def finding(self, case: Case) -> Finding | None:
-        """Return the first law that the parser breaks on ``case``, or ``None``."""
+        """Return the first law that the parser breaks on `case`, or `None`."""
         actual = self._answer(case) if case.boundaries else self.uncut(case)
         for law, expected in self._laws(case):
             if not expected.allows(actual):
@@ -103,6 +105,8 @@ def _reference(wire: bytes, expected: Expected | None) -> Callable[[bytes], tupl
         return lambda _: None
     if callable(expected):
         return cache(lambda given: _texts(expected(given)))
+    if not isinstance(expected, Iterable):
+        raise TypeError(f"expected={expected!r}: give the events, or a function that returns them")
     listed = _texts(expected)
     return lambda given: listed if given == wire else None
 

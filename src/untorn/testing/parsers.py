@@ -1,4 +1,4 @@
-"""Parsers of others, and ours, in the shape that ``assert_untorn`` takes: by name.
+"""Parsers of others, and ours, in the shape that `assert_untorn` takes: by name.
 
 The parsers of client libraries are reached as a program reaches them, through the public
 calls of the library, over a transport in memory that answers with the chunks. What comes out
@@ -13,11 +13,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from untorn.testing.adapter import Adapter
-from untorn.testing.answer import Chunks, Parse
+from .adapter import Adapter
+from .answer import Chunks, Parse
 
 if TYPE_CHECKING:
-    from untorn import Dialect
+    from ..reduce import Dialect
+
+__all__ = ["OURS", "PARSERS"]
 
 ParserOf: TypeAlias = "Callable[[Dialect[Any, Any]], Parse]"
 """Makes the parser of a dialect; one that reads a single wire pays no heed to it."""
@@ -31,15 +33,15 @@ URL: Final = "http://untorn.test"
 
 
 def untorn_parse(dialect: Dialect[Any, Any]) -> Parse:
-    """Return our plain reader, ``untorn.parse``."""
-    from untorn import parse
+    """Return our plain reader, `untorn.parse`."""
+    from ..fold import parse
 
     return lambda chunks: parse(chunks, dialect)
 
 
 def untorn_stream(dialect: Dialect[Any, Any]) -> Parse:
-    """Return our asynchronous pipeline, ``untorn.open_stream``."""
-    from untorn import open_stream
+    """Return our asynchronous pipeline, `untorn.open_stream`."""
+    from ..stream import open_stream
 
     async def events(chunks: Chunks) -> AsyncIterator[Any]:
         async with open_stream(chunks, dialect) as stream:
@@ -146,7 +148,7 @@ def _for_all(parse: Callable[[Chunks], Any]) -> ParserOf:
 
 
 def _http(http: ModuleType, chunks: Chunks) -> Any:  # pragma: no cover - run by nox -s parity
-    """Return a client of httpx2 whom every service answers with ``chunks``."""
+    """Return a client of httpx2 whom every service answers with `chunks`."""
     transport = http.MockTransport(lambda _: _response(http, chunks))
     return http.Client(transport=transport, trust_env=False)
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from untorn.testing.recording import (
+from .recording import (
     VERSION,
     How,
     Piece,
@@ -24,6 +24,8 @@ from untorn.testing.recording import (
     Recording,
     is_field_value,
 )
+
+__all__ = ["Recorder", "harmless", "open_recording", "write_recording"]
 
 # What tells how a body was sent, and by whom. Whatever is not listed is left out: cookies, links
 # with tokens in them, ids of accounts and organisations.
@@ -53,9 +55,17 @@ HARMLESS = frozenset(
 class Recorder:
     """Writes a recording line by line, each flushed as it is written.
 
-    Call ``response`` when the head of the response is there, ``piece`` for each read, and ``end``.
+    Call `response` when the head of the response is there, `piece` for each read, and `end`.
     Where the block is left without an end, the recorder has left an open connection, and that is
-    the end which is written.
+    the end which is written. The time counts from when it is made; nothing is written before the
+    first call.
+
+    file
+        Where to write; it is closed when the block is left.
+    method, url
+        Those of the request; userinfo, query and fragment of the URL are left out.
+    clock
+        Returns the time, in seconds.
     """
 
     def __init__(
@@ -66,14 +76,6 @@ class Recorder:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin to count the time; nothing is written yet.
-
-        Args:
-            file: where to write; it is closed when the block is left.
-            method: the method of the request.
-            url: its URL, of which userinfo, query and fragment are left out.
-            clock: returns the time in seconds.
-        """
         self._file = file
         self._request = RecordedRequest(method, harmless(url))
         self._clock = clock
@@ -128,9 +130,10 @@ class Recorder:
 
     def end(self, how: How, type: str = "", message: str = "") -> None:
         """Write how the transport ended, now: the exception, unless it is an EOF."""
+        end = RecordedEnd(self.seconds, how, type, message)
         self._has_end = True
         self._head(None)
-        _write(self._file, _end(RecordedEnd(self.seconds, how, type, message)))
+        _write(self._file, _end(end))
 
     def _head(self, response: RecordedResponse | None) -> None:
         if not self._has_head:
@@ -141,9 +144,9 @@ class Recorder:
 def write_recording(
     path: str | os.PathLike[str], recording: Recording, *, force: bool = False
 ) -> None:
-    """Write a recording to a file; ``read_recording`` of it gives the same again.
+    """Write a recording to a file; `read_recording` of it gives the same again.
 
-    Raises ``FileExistsError`` if it is there, unless ``force`` says to write over it.
+    Raises `FileExistsError` if it is there, unless `force` says to write over it.
     """
     with open_recording(path, force=force) as file:
         _write(file, _head(recording.began, recording.request, recording.response))
@@ -156,7 +159,7 @@ def write_recording(
 def open_recording(path: str | os.PathLike[str], *, force: bool = False) -> BinaryIO:
     """Create the file for a recording, for its owner's eyes only (mode 0600).
 
-    Raises ``FileExistsError`` if it is there, unless ``force`` says to write over it.
+    Raises `FileExistsError` if it is there, unless `force` says to write over it.
     """
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, flags | (os.O_TRUNC if force else os.O_EXCL), 0o600)

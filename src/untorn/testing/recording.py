@@ -5,11 +5,11 @@ One object per line, in UTF-8, each line ended by LF. The first is the head:
 ============  ====================================================================================
 key           value
 ============  ====================================================================================
-untorn        ``"recording"``
+untorn        `"recording"`
 version       1; a reader refuses any other
 began         when the recording began, ISO 8601 with its offset from UTC
-request       ``{"method", "url"}``; the URL has neither userinfo, query nor fragment
-response      ``{"status", "reason", "content_type", "headers"}``, or null if none came: reason is
+request       `{"method", "url"}`; the URL has neither userinfo, query nor fragment
+response      `{"status", "reason", "content_type", "headers"}`, or null if none came: reason is
               the server's own phrase, content_type is null if there was none, headers are those
               of an allow list that explains how a body was sent, names in lower case; values
               are printable ASCII, and those that were not are left out
@@ -32,10 +32,10 @@ before it count:
 key           value
 ============  ====================================================================================
 at            seconds since the beginning
-end           ``"eof"``, ``"error"`` (the transport broke), or ``"interrupted"`` (it was still
+end           `"eof"`, `"error"` (the transport broke), or `"interrupted"` (it was still
               open when the recorder left it)
-error         ``{"type", "message"}``: the exception's class, or why the recorder left; null at
-              ``"eof"``
+error         `{"type", "message"}`: the exception's class, or why the recorder left; null at
+              `"eof"`
 ============  ====================================================================================
 
 Other keys are passed over. There is base64 and no text, because a read may end inside a character
@@ -44,7 +44,7 @@ same bytes again; with one form, a reader in any language is three lines long. T
 behind the content-encoding, because they are what a dialect reads and what is cut into events.
 
 Request headers, the request's body and cookies have no place in it. The response's body is recorded
-as it is, but ``untorn record`` puts asterisks, as many as there were bytes, in the place of a key
+as it is, but `untorn record` puts asterisks, as many as there were bytes, in the place of a key
 that it sent and the service repeats.
 """
 
@@ -61,9 +61,26 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from untorn.testing.cuts import Cutting
-from untorn.testing.faults import Eof, Fault, Raise, Stall
-from untorn.testing.response import Ending
+from .cuts import Cutting
+from .faults import Eof, Fault, Raise, Stall
+from .response import Ending
+
+__all__ = [
+    "BEGINNING",
+    "VERSION",
+    "How",
+    "Piece",
+    "RecordedEnd",
+    "RecordedError",
+    "RecordedRequest",
+    "RecordedResponse",
+    "Recording",
+    "RecordingError",
+    "is_field_value",
+    "is_recording",
+    "parse_recording",
+    "read_recording",
+]
 
 VERSION = 1
 BEGINNING = b'{"untorn": "recording"'
@@ -115,6 +132,10 @@ class RecordedResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Those that explain how the body was sent; names in lower case."""
 
+    def __post_init__(self) -> None:
+        if not 100 <= self.status <= 999:
+            raise ValueError("'status' is not one of HTTP")
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedEnd:
@@ -128,6 +149,12 @@ class RecordedEnd:
     message: str = ""
     """What the exception said, or why the recorder left."""
 
+    def __post_init__(self) -> None:
+        if self.how not in get_args(How):
+            raise ValueError(f"'end' is not one of {', '.join(get_args(How))}")
+        if self.how != "eof" and not self.type.isidentifier():
+            raise ValueError("'type' is not the name of a class")
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:
@@ -136,14 +163,14 @@ class Recording:
     began: datetime
     request: RecordedRequest
     response: RecordedResponse | None
-    """``None`` if the transport broke before it came."""
+    """`None` if the transport broke before it came."""
     pieces: tuple[Piece, ...]
     end: RecordedEnd | None
-    """``None`` if the recorder was killed."""
+    """`None` if the recorder was killed."""
 
     @property
     def cuts(self) -> Cutting:
-        """The bytes of each read, as ``chaos_server`` and ``FaultySource`` take them."""
+        """The bytes of each read, as `chaos_server` and `FaultySource` take them."""
         return [piece.data for piece in self.pieces]
 
     @property
@@ -153,13 +180,13 @@ class Recording:
 
     @property
     def delays(self) -> list[float]:
-        """The seconds before each read, as ``chaos_server`` takes them."""
+        """The seconds before each read, as `chaos_server` takes them."""
         times = [0.0, *(piece.at for piece in self.pieces)]
         return [later - sooner for sooner, later in pairwise(times)]
 
     @property
     def error(self) -> RecordedError | None:
-        """What to raise where the reads end; ``None`` after an EOF.
+        """What to raise where the reads end; `None` after an EOF.
 
         Where the recorder left, or was killed, the connection was open, and nobody knows what
         would have come: that is an error, too.
@@ -173,7 +200,7 @@ class Recording:
 
     @property
     def faults(self) -> list[Fault]:
-        """The pauses and the end, as ``FaultySource(wire, cuts, faults)`` takes them."""
+        """The pauses and the end, as `FaultySource(wire, cuts, faults)` takes them."""
         faults: list[Fault] = []
         offset, now = 0, 0.0
         for piece in self.pieces:
@@ -185,7 +212,7 @@ class Recording:
 
     @property
     def ending(self) -> Ending:
-        """The end that comes closest, as ``chaos_server`` takes it.
+        """The end that comes closest, as `chaos_server` takes it.
 
         A broken transport lacks its last chunk: after a reset, bytes could be lost.
         """
@@ -205,12 +232,12 @@ def is_field_value(value: object) -> bool:
 
 
 def read_recording(path: str | os.PathLike[str]) -> Recording:
-    """Read a recording; raises ``RecordingError`` if it is none, and ``OSError``."""
+    """Read a recording; raises `RecordingError` if it is none, and `OSError`."""
     return parse_recording(Path(path).read_bytes())
 
 
 def parse_recording(content: bytes) -> Recording:
-    """Return the recording that a file with this content holds; raises ``RecordingError``."""
+    """Return the recording that a file with this content holds; raises `RecordingError`."""
     if not is_recording(content):
         raise RecordingError("it is no recording: line 1 is not the head of one")
     head, *lines = _lines(content)
@@ -278,8 +305,6 @@ def _head(line: dict[str, Any]) -> tuple[datetime, RecordedRequest, RecordedResp
     if not all(map(is_field_value, headers.values())) or not (kind is None or is_field_value(kind)):
         raise ValueError("'content_type' and 'headers' are not all printable ASCII")
     status, reason = _part(response, "status", int), _part(response, "reason", str)
-    if not 100 <= status <= 999:
-        raise ValueError("'status' is not one of HTTP")
     return began, asked, RecordedResponse(status, reason, kind, headers)
 
 
@@ -292,16 +317,12 @@ def _piece(line: dict[str, Any]) -> Piece:
 
 
 def _end(line: dict[str, Any]) -> RecordedEnd:
-    how = line["end"]
-    if how not in get_args(How):
-        raise ValueError(f"'end' is not one of {', '.join(get_args(How))}")
-    if how == "eof":
-        return RecordedEnd(_seconds(line), "eof")
-    error = _part(line, "error", dict)
-    kind = _part(error, "type", str)
-    if not kind.isidentifier():
-        raise ValueError("'type' is not the name of a class")
-    return RecordedEnd(_seconds(line), how, kind, _part(error, "message", str))
+    at, how = _seconds(line), line["end"]
+    # Of an end that there is not, that is said; and not that it has no error.
+    error = _part(line, "error", dict) if how in ("error", "interrupted") else None
+    if error is None:
+        return RecordedEnd(at, how)
+    return RecordedEnd(at, how, _part(error, "type", str), _part(error, "message", str))
 
 
 def _seconds(line: dict[str, Any]) -> float:

@@ -1,24 +1,24 @@
 """Reproducers: a failing case as one JSON file, which can be played again to any parser.
 
-The file, schema ``untorn-reproducer/1``:
+The file, schema `untorn-reproducer/1`:
 
 ============  ====================================================================================
 key           value
 ============  ====================================================================================
-schema        ``"untorn-reproducer/1"``; a reader refuses any other
-law           the law that was broken: ``cuts``, ``expected``, ``truncation`` or ``promptness``
+schema        `"untorn-reproducer/1"`; a reader refuses any other
+law           the law that was broken: `cuts`, `expected`, `truncation` or `promptness`
 says          the same as a sentence
-wire          the bytes that arrive: ``{"base64": ..., "text": ...}``; the text (as a Python bytes
+wire          the bytes that arrive: `{"base64": ..., "text": ...}`; the text (as a Python bytes
               literal has it) is for people, and is not read
 rest          the bytes that would have followed, in the same form; for people
-boundaries    the offsets at which ``wire`` is cut, in bytes
-end           how the transport ends: ``eof``, ``reset``, or ``silence`` (it stays open)
+boundaries    the offsets at which `wire` is cut, in bytes
+end           how the transport ends: `eof`, `reset`, or `silence` (it stays open)
 seed          the seed of the run that found it, or null
 parameters    what the parser was told (dialect, limits, ...): any object; kept, not used
-expected      ``{"relation": "equal" | "beginning", "events": [...], "raised": ...}``: whether the
-              events must be these, or a beginning of these. ``raised`` is null (the parser ends
-              without an exception), ``{"type", "message"}``, or ``"anything"``
-actual        ``{"events": [...], "raised": ...}``: what the parser said when the file was written
+expected      `{"relation": "equal" | "beginning", "events": [...], "raised": ...}`: whether the
+              events must be these, or a beginning of these. `raised` is null (the parser ends
+              without an exception), `{"type", "message"}`, or `"anything"`
+actual        `{"events": [...], "raised": ...}`: what the parser said when the file was written
 ============  ====================================================================================
 
 An event is written as :func:`untorn.testing.event_text` has it.
@@ -33,13 +33,15 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, get_args
 
-from untorn.testing.answer import Answer, Expectation, Parse, Raised, answer_of
-from untorn.testing.case import Case
-from untorn.testing.event_text import json_text, plain
-from untorn.testing.finding import SENTENCES, Finding, Law
-from untorn.testing.torn_parser import TornParserError
+from .answer import Answer, End, Expectation, Parse, Raised, Relation, answer_of
+from .case import Case
+from .event_text import json_text, plain
+from .finding import SENTENCES, Finding, Law
+from .torn_parser import TornParserError
+
+__all__ = ["Reproducer", "replay", "reproducer_folder"]
 
 SCHEMA = "untorn-reproducer/1"
 
@@ -61,9 +63,9 @@ class Reproducer:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, folder: Path, name: str) -> Path:
-        """Write the file into ``folder`` and return its path.
+        """Write the file into `folder` and return its path.
 
-        Its name begins with ``name`` and follows from the case, so that finding the same again
+        Its name begins with `name` and follows from the case, so that finding the same again
         writes the same file.
         """
         text = self.to_json()
@@ -76,7 +78,7 @@ class Reproducer:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Reproducer:
-        """Read the file at ``path``; a ``ValueError`` says what is wrong with it."""
+        """Read the file at `path`; a `ValueError` says what is wrong with it."""
         try:
             held = json.loads(Path(path).read_text(encoding="utf-8"))
             schema = held["schema"]
@@ -85,7 +87,7 @@ class Reproducer:
             return cls(_finding(held), held["seed"], held["parameters"])
         except (KeyError, TypeError, ValueError) as error:
             what = f"it has no {error}" if isinstance(error, KeyError) else error
-            raise ValueError(f"{os.fspath(path)} is not a reproducer: {what}.") from error
+            raise ValueError(f"{os.fspath(path)} is not a reproducer: {what}") from error
 
     def to_json(self) -> str:
         """Return the text of the file: ASCII, two spaces of indentation."""
@@ -109,9 +111,9 @@ class Reproducer:
 
 
 def replay(path: str | os.PathLike[str], parse: Parse, *, backend: str = "asyncio") -> Answer:
-    """Serve the case in the file at ``path`` to ``parse`` and return its answer.
+    """Serve the case in the file at `path` to `parse` and return its answer.
 
-    An answer that is not the expected one raises ``TornParserError``, an ``AssertionError``.
+    An answer that is not the expected one raises `TornParserError`, an `AssertionError`.
     """
     __tracebackhide__ = True  # pytest then points at the caller's line, not at ours
     found = Reproducer.read(path).finding
@@ -133,19 +135,25 @@ def _answer_object(answer: Answer | Expectation) -> dict[str, Any]:
 
 def _finding(held: Mapping[str, Any]) -> Finding:
     wire, rest = (base64.b64decode(held[name]["base64"]) for name in ("wire", "rest"))
-    case = Case(wire, rest, tuple(held["boundaries"]), held["end"])
-    expected, actual = held["expected"], held["actual"]
-    raised = expected["raised"]
-    return Finding(
-        cast("Law", held["law"]),
-        case,
-        Expectation(
-            _event_texts(expected["events"]),
-            expected["relation"],
-            "anything" if raised == "anything" else _raised(raised),
-        ),
-        Answer(_event_texts(actual["events"]), _raised(actual["raised"])),
+    case = Case(wire, rest, tuple(held["boundaries"]), _one_of(held, "end", End))
+    actual = Answer(_event_texts(held["actual"]["events"]), _raised(held["actual"]["raised"]))
+    return Finding(_one_of(held, "law", Law), case, _expectation(held["expected"]), actual)
+
+
+def _expectation(held: Mapping[str, Any]) -> Expectation:
+    raised = held["raised"]
+    return Expectation(
+        _event_texts(held["events"]),
+        _one_of(held, "relation", Relation),
+        "anything" if raised == "anything" else _raised(raised),
     )
+
+
+def _one_of(held: Mapping[str, Any], name: str, known: Any) -> Any:
+    value = held[name]
+    if value not in get_args(known):
+        raise ValueError(f"its {name} is {value!r}, not one of {', '.join(get_args(known))}")
+    return value
 
 
 def _event_texts(events: Iterable[Any]) -> tuple[str, ...]:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from http import HTTPStatus
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias, get_args
 
-from untorn.testing.cuts import Cutting
+from .checks import check_whole
+from .cuts import Cutting
+
+__all__ = ["ContentEncoding", "Ending", "Response"]
 
 ContentEncoding: TypeAlias = Literal["gzip", "deflate"]
 
-PING = b": ping\n\n"
+PING: Final = b": ping\n\n"
+# RFC 9110: a token, and a field value, in what HTTP/1.1 can send of it.
+TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 class Ending(Enum):
@@ -30,12 +37,17 @@ class Ending(Enum):
     SILENCE = "silence"
     """Nothing comes any more, and the connection stays open."""
     COMMENTS = "comments"
-    """Comments (``: ping``) keep coming, and nothing else."""
+    """Comments (`: ping`) keep coming, and nothing else."""
 
     @property
     def completes_body(self) -> bool:
         """Whether the server sent all that it meant to: the end of a compressed body, too."""
         return self in (Ending.LAST_CHUNK, Ending.CLOSE)
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        known = ", ".join(ending.value for ending in cls)
+        raise ValueError(f"Not an ending: {value!r}; give one of {known}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +58,19 @@ class Response:
     """The body before content-encoding; each piece is sent by itself, as one HTTP chunk."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Added to ``content-type: text/event-stream``, or in its place; names in lower case."""
+    """Added to `content-type: text/event-stream`, or in its place."""
     content_encoding: ContentEncoding | None = None
     """Each piece is flushed, so that the client can decode it at once."""
     ending: Ending = Ending.LAST_CHUNK
+
+    def __post_init__(self) -> None:
+        check_whole("status", self.status, 100, 999)
+        _check_headers(self.headers)
+        if self.content_encoding not in (None, *get_args(ContentEncoding)):
+            raise ValueError(
+                f"content_encoding={self.content_encoding!r}: give 'gzip', 'deflate' or None"
+            )
+        object.__setattr__(self, "ending", Ending(self.ending))
 
     @property
     def is_chunked(self) -> bool:
@@ -81,7 +102,8 @@ class Response:
         return b"%x\r\n%s\r\n" % (len(data), data) if self.is_chunked else data
 
     def _headers(self) -> Iterator[tuple[str, str]]:
-        headers = {"content-type": "text/event-stream", **self.headers}
+        headers = {"content-type": "text/event-stream"}
+        headers |= {name.lower(): value for name, value in self.headers.items()}
         if self.content_encoding is not None:
             headers["content-encoding"] = self.content_encoding
         yield from headers.items()
@@ -106,6 +128,14 @@ def _encoder(encoding: ContentEncoding | None) -> _Encoder:
         return _Identity()
     # zlib calls for gzip's own header by adding 16 to the window's size.
     return zlib.compressobj(wbits=zlib.MAX_WBITS + (16 if encoding == "gzip" else 0))
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not isinstance(name, str) or not TOKEN.fullmatch(name):
+            raise ValueError(f"headers: {name!r} is not the name of a header")
+        if not isinstance(value, str) or not VALUE.fullmatch(value):
+            raise ValueError(f"headers: {name!r} cannot be sent with the value {value!r}")
 
 
 def _phrase(status: int) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from untorn.testing.case import Case
+from .case import Case
+
+__all__ = ["smallest"]
 
 Fails: TypeAlias = Callable[[Case], bool]
 
@@ -20,10 +22,10 @@ bytes. Each divides any bytes without a remainder."""
 
 
 def smallest(case: Case, fails: Fails, *, tries: int) -> Case:
-    """Return a small case of those that ``case`` contains and that still fail.
+    """Return a small case of those that `case` contains and that still fail.
 
     First events are dropped, then lines and data, then cuts; and again, until nothing more can
-    go or ``fails`` has been asked ``tries`` times.
+    go or `fails` has been asked `tries` times.
     """
     asked = _at_most(tries, fails)
     before = None

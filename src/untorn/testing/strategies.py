@@ -1,16 +1,32 @@
 r"""Hypothesis strategies: wires made to cause trouble, and ways to cut them. Needs hypothesis.
 
-Everything shrinks towards what is plain: few short events, ``\n`` for a line end, no cuts.
+Everything shrinks towards what is plain: few short events, `\n` for a line end, no cuts.
 """
 
 from __future__ import annotations
 
 import json
 
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from .cuts import Cutting, cuts_at
 
-from untorn.testing.cuts import Cutting, cuts_at
+try:
+    from hypothesis import strategies as st
+    from hypothesis.strategies import SearchStrategy
+except ImportError as missing:
+    raise ImportError(
+        "untorn.testing.strategies needs hypothesis: pip install 'untorn[testing]'"
+    ) from missing
+
+__all__ = [
+    "ILL_FORMED",
+    "TROUBLE",
+    "cuttings",
+    "damaged",
+    "line_ends",
+    "ndjson_wires",
+    "sse_wires",
+    "texts",
+]
 
 BOM = b"\xef\xbb\xbf"
 
@@ -37,7 +53,7 @@ ILL_FORMED = [
 
 
 def cuttings(wire: bytes) -> SearchStrategy[Cutting]:
-    """Cuttings of ``wire``: few cuts first; bytewise in a third of the cases."""
+    """Cuttings of `wire`: few cuts first; bytewise in a third of the cases."""
     if len(wire) < 2:
         return st.just(cuts_at(wire, []))
     some = st.lists(st.integers(1, len(wire) - 1), unique=True)
@@ -48,17 +64,17 @@ def cuttings(wire: bytes) -> SearchStrategy[Cutting]:
 
 
 def sse_wires(*, damaged: bool | None = None) -> SearchStrategy[bytes]:
-    """Event streams: well-formed and complete, ``damaged``, or (``None``) either."""
+    """Event streams: well-formed and complete, `damaged`, or (`None`) either."""
     return _valid_or_damaged(_joined(_sse_blocks(), max_size=6), damaged)
 
 
 def ndjson_wires(*, damaged: bool | None = None) -> SearchStrategy[bytes]:
-    """Newline-delimited JSON: well-formed and complete, ``damaged``, or (``None``) either."""
+    """Newline-delimited JSON: well-formed and complete, `damaged`, or (`None`) either."""
     return _valid_or_damaged(_joined(_json_lines() | _blank_lines(), max_size=8), damaged)
 
 
 def damaged(wires: SearchStrategy[bytes]) -> SearchStrategy[bytes]:
-    """Return ``wires`` with harm done to each: cut short, overwritten, ill-formed UTF-8 put in."""
+    """Return `wires` with harm done to each: cut short, overwritten, ill-formed UTF-8 put in."""
     return wires.flatmap(_harmed)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from untorn.testing.answer import Answer, End, Expectation
-from untorn.testing.case import Case
-from untorn.testing.finding import SENTENCES, Finding
+from .answer import Answer, End, Expectation
+from .case import Case
+from .finding import SENTENCES, Finding
+
+__all__ = ["TornParserError", "counted"]
 
 SHOWN = 20
 """How many events, or boundaries, are shown; the reproducer has them all."""
@@ -52,7 +54,7 @@ def _case_lines(case: Case) -> Iterator[str]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number of things in words: ``1 byte``, ``2 bytes``."""
+    """Return a number of things in words: `1 byte`, `2 bytes`."""
     return f"{number} {noun}{'s' * (number != 1)}"
 
 

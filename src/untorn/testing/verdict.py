@@ -1,7 +1,7 @@
 """Verdicts: the endings of an answer that a client notices, and those that it does not.
 
 Each answer is torn in four places, and the torn answer ended in six ways, on real sockets
-(``chaos_server``). All of these endings are bad: the answer is not whole, however properly its
+(`chaos_server`). All of these endings are bad: the answer is not whole, however properly its
 transport closes. The control is the whole answer, properly ended.
 """
 
@@ -18,10 +18,25 @@ from typing import Any, Final
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from untorn.testing.chaos import chaos_server
-from untorn.testing.chat_wires import ChatWire, Torn
-from untorn.testing.clients import Read
-from untorn.testing.response import Ending
+from .chaos import chaos_server
+from .chat_wires import ChatWire, Torn
+from .clients import Read
+from .response import Ending
+
+__all__ = [
+    "AMPLE",
+    "BAD_TRIALS",
+    "CONTROL",
+    "QUIET",
+    "SHORT",
+    "Judgement",
+    "Patience",
+    "Trial",
+    "Verdict",
+    "client_of",
+    "judgements",
+    "unnoticed",
+]
 
 QUIET: Final = (Ending.SILENCE, Ending.COMMENTS)
 """The endings that only a clock can notice."""
@@ -87,11 +102,11 @@ class Judgement:
 async def judgements(
     read: Read, wire: ChatWire, *, ample: Patience = AMPLE, short: Patience = SHORT
 ) -> list[Judgement]:
-    """Return what ``read`` makes of the control and of each bad trial, in this order.
+    """Return what `read` makes of the control and of each bad trial, in this order.
 
     The control comes first and alone, so that whatever a client does once (importing, mostly)
-    is done when the others run, all at the same time. ``ample`` is for the endings that close
-    the connection, ``short`` for the ``QUIET`` ones.
+    is done when the others run, all at the same time. `ample` is for the endings that close
+    the connection, `short` for the `QUIET` ones.
     """
 
     async def judge(index: int, trial: Trial) -> None:
@@ -129,7 +144,7 @@ def _said(error: Exception) -> str:
 
 
 def client_of(function: Callable[[str], Any]) -> Read:
-    """Return a client that calls ``function(url)``, a plain or a coroutine function.
+    """Return a client that calls `function(url)`, a plain or a coroutine function.
 
     The function returns, or raises if it notices that the answer is not whole. A plain one runs
     in a thread of its own, which is left behind if it hangs.

@@ -16,6 +16,17 @@ from typing import Any, TypeAlias, TypeVar, TypeVarTuple, Unpack
 
 import anyio
 
+__all__ = [
+    "PATIENCE",
+    "Backend",
+    "NothingCanHappenError",
+    "VirtualLoop",
+    "backends",
+    "run_on",
+    "run_virtual",
+    "virtual_time",
+]
+
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -23,7 +34,7 @@ Backend: TypeAlias = tuple[str, dict[str, Any]]
 """A backend as anyio takes it: its name and its options."""
 
 PATIENCE = 7 * 24 * 3600.0
-"""Virtual seconds after which ``run_virtual`` takes a wait to be for ever: longer than any
+"""Virtual seconds after which `run_virtual` takes a wait to be for ever: longer than any
 timeout that one would test, short enough that the jumps (a day each at most, on asyncio) cost
 nothing."""
 
@@ -35,7 +46,7 @@ class NothingCanHappenError(RuntimeError):
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An asyncio loop whose clock starts at 0 and jumps when nothing is ready.
 
-    When all tasks wait and no timer is set, it raises ``NothingCanHappenError`` where a real
+    When all tasks wait and no timer is set, it raises `NothingCanHappenError` where a real
     loop would wait for ever.
     """
 
@@ -54,13 +65,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        """Call ``callback`` at a virtual time; at infinity, where sleeping for ever ends, never."""
+        """Call `callback` at a virtual time; at infinity, where sleeping for ever ends, never."""
         if when == math.inf:
             return asyncio.TimerHandle(when, callback, args, self, context)
         return super().call_at(when, callback, *args, context=context)
 
     def jump(self, seconds: float) -> None:
-        """Move the clock on by ``seconds``, and by one step of its precision at the least.
+        """Move the clock on by `seconds`, and by one step of its precision at the least.
 
         Without that least step, a deadline too near for a float to reach would never come.
         """
@@ -81,25 +92,29 @@ class _JumpingSelector(selectors.DefaultSelector):
         if timeout is None:
             raise NothingCanHappenError(
                 "Every task waits and no timer is set, so nothing can ever happen. "
-                "Give the code under test a timeout, or end its source."
+                "Give the code under test a timeout, or end its source"
             )
         self._jump(timeout)
         return []
 
 
 def virtual_time(backend: str = "asyncio") -> Backend:
-    """Return ``backend`` ("asyncio" or "trio") with the options that give it virtual time.
+    """Return `backend` ("asyncio" or "trio") with the options that give it virtual time.
 
-    The pair is what anyio's pytest plugin wants from an ``anyio_backend`` fixture. Make a new
+    The pair is what anyio's pytest plugin wants from an `anyio_backend` fixture. Make a new
     one for each test: a clock remembers the time.
     """
     if backend == "asyncio":
         return backend, {"loop_factory": VirtualLoop}
     if backend == "trio":
-        from trio.testing import MockClock
-
+        try:
+            from trio.testing import MockClock
+        except ImportError as missing:
+            raise ImportError(
+                "virtual time on trio needs trio: pip install 'untorn[trio]'"
+            ) from missing
         return backend, {"clock": MockClock(autojump_threshold=0)}
-    raise ValueError(f"There is no virtual time for {backend!r}: use 'asyncio' or 'trio'.")
+    raise ValueError(f"There is no virtual time for {backend!r}: use 'asyncio' or 'trio'")
 
 
 def backends(*, virtual: bool = True) -> list[Backend]:
@@ -111,9 +126,9 @@ def backends(*, virtual: bool = True) -> list[Backend]:
 def run_virtual(
     function: Callable[..., Awaitable[T]], *args: object, backend: str = "asyncio"
 ) -> T:
-    """Run ``function(*args)`` to its end in virtual time and return its result.
+    """Run `function(*args)` to its end in virtual time and return its result.
 
-    A function that still waits after a virtual week raises ``NothingCanHappenError``, on every
+    A function that still waits after a virtual week raises `NothingCanHappenError`, on every
     backend.
     """
     result: T = run_on(virtual_time(backend), _patiently, function, args)
@@ -121,7 +136,7 @@ def run_virtual(
 
 
 def run_on(backend: Backend, function: Callable[..., Awaitable[T]], *args: object) -> T:
-    """Run ``function(*args)`` on ``backend``, as ``anyio.run`` does."""
+    """Run `function(*args)` on `backend`, as `anyio.run` does."""
     name, options = backend
     if name == "trio":
         # Not by anyio.run: the oldest release we support drops trio's options, the clock too.
@@ -136,5 +151,5 @@ async def _patiently(function: Callable[..., Awaitable[T]], args: tuple[object, 
     with anyio.move_on_after(PATIENCE):
         return await function(*args)
     raise NothingCanHappenError(
-        f"After {PATIENCE:.0f} virtual seconds the function still waits: nothing will wake it."
+        f"After {PATIENCE:.0f} virtual seconds the function still waits: nothing will wake it"
     )
