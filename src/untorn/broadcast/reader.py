@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import MISSING, fields, replace
 from time import monotonic
 from types import TracebackType
@@ -154,6 +154,11 @@ class Reader(ObjectReceiveStream[E], Generic[E, V]):
         traceback: TracebackType | None,
     ) -> None:
         self._leave(Cause.CANCELLED if is_cancelled(exc) else Cause.ABANDONED)
+
+    def _marked(self, size: int, call: Callable[[], object]) -> AbstractContextManager[None]:
+        """Do the same as that of the stream, if it has one."""
+        marked = getattr(self._line.stream, "_marked", None)
+        return nullcontext() if marked is None else cast(Any, marked(size, call))
 
     async def _wait(self) -> E:
         """Let other tasks run, or wait for an event; nothing is awaited behind the taking."""
