@@ -48,7 +48,8 @@ class Reader(ObjectReceiveStream[E], Generic[E, V]):
     one that is only dropped the others hear when Python collects it.
 
     Its outcome is that of the stream, behind its own last event; `position.events` is
-    what it has received. But it is `Interrupted` with
+    what it has received, and `retry_safe` tells from that alone: a reader that saw nothing
+    may be one of several, and others have seen events. But it is `Interrupted` with
 
     - `ABANDONED`, or `CANCELLED`, if it was left before its end,
     - `CANCELLED` and a `ReaderEvicted` as `error`, if it was evicted,
