@@ -507,7 +507,7 @@ def test_what_is_no_header_is_refused_with_its_fault(headers: Any, sentence: str
 
 
 async def test_completed_is_the_outcome_of_a_client_that_closes_on_the_last_event() -> None:
-    """What completes the stream and the end of the response are one message."""
+    """What completes the stream, and the end of the response, are not kept apart by a wait."""
     played = await relayed(steady(1, 1.0), Server(leave_at=1.5), last=None)
     assert isinstance(played.outcome, Completed)
     assert played.report.whole
