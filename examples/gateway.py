@@ -18,13 +18,14 @@ import argparse
 import json
 import os
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import fastapi
 import httpx2
 import uvicorn
@@ -40,6 +41,8 @@ from untorn.testing import chaos_server
 PAGE = Path(__file__).with_suffix(".html")
 # A model may think for a minute before its first word, and not for one between two.
 PATIENCE = Clocks(first_byte=120, idle=60)
+# How long a relay may take to report when it is cancelled: the closing of its upstream.
+PATIENCE_AT_THE_END = 5.0
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,19 @@ class Answers:
     COLUMNS = ("question", "answer", "status", "ended", "delivered", "usage")
 
     def __init__(self, file: Path) -> None:
+        self._open, self._kept = 0, anyio.Event()
         self._db = sqlite3.connect(file)
         self._db.execute(f"create table if not exists answers ({', '.join(self.COLUMNS)})")
 
-    def keep(self, question: str, report: Report) -> None:
+    def asked(self, question: str) -> Callable[[Report], None]:
+        """Return what keeps the answer to a question, once it is known."""
+        self._open += 1
+        return partial(self._keep, question)
+
+    def _keep(self, question: str, report: Report) -> None:
         """Keep what came of a question; a row here is quick enough to write in the loop."""
+        self._open -= 1
+        self._kept.set()
         message: Message | None = report.value  # `None` of an upstream that was never open
         row = (
             question,
@@ -94,7 +105,15 @@ class Answers:
         rows = self._db.execute("select * from answers").fetchall()
         return [dict(zip(self.COLUMNS, row, strict=True)) for row in rows]
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """Wait for the answers that are open, and close the database.
+
+        A server that has to stop now cancels its requests and us at the same time.
+        """
+        with anyio.CancelScope(shield=True), anyio.move_on_after(PATIENCE_AT_THE_END):
+            while self._open:
+                self._kept = anyio.Event()
+                await self._kept.wait()
         self._db.close()
 
 
@@ -123,7 +142,7 @@ def make_app(service: Service | None, file: Path) -> fastapi.FastAPI:
     async def lifespan(app: fastapi.FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             app.state.answers = answers = Answers(file)
-            stack.callback(answers.close)
+            stack.push_async_callback(answers.close)
             app.state.service = service or await stack.enter_async_context(demo_service())
             app.state.client = await stack.enter_async_context(app.state.service.client())
             yield
@@ -137,9 +156,9 @@ def make_app(service: Service | None, file: Path) -> fastapi.FastAPI:
     @app.get("/ask")
     async def ask(question: str) -> RelayResponse:
         answer = app.state.service.ask(app.state.client, question)
-        # `keep` is called once, whatever happens. To have the usage of what was cut, too, let
+        # `on_end` is called once, whatever happens. To have the usage of what was cut, too, let
         # on_leave=Drain() read on for it; the default, Cancel(), closes the upstream at once.
-        return RelayResponse(answer, on_end=partial(app.state.answers.keep, question))
+        return RelayResponse(answer, on_end=app.state.answers.asked(question))
 
     @app.get("/answers")
     async def answers() -> list[dict[str, Any]]:

@@ -81,6 +81,8 @@ class Flow(Generic[E, V]):
         self.close_error: BaseException | None = None
         self.last: Outcome[V] | None = None
         """The outcome that travels behind the last event."""
+        self.marks: dict[Callable[[], object], int] = {}
+        """Whom to call once so many bytes were read, if no event comes of them."""
 
     async def start(self, task_group: Any) -> None:
         """Start the runner, in a task of its own or in the caller's group.
@@ -310,14 +312,14 @@ class Flow(Generic[E, V]):
 
     async def _frame(self) -> None:
         framer, credit = self._stages.framer, self.credit
-        texts, frames = self._texts, self._frames
+        texts, frames, drop = self._texts, self._frames, self._drop
         try:
             while texts.items or await texts.ready():
                 for batch in framer.feed(texts.pop()):
                     if framer.open != credit.open:
                         credit.reckon(framer.open)
                     if not batch[0]:
-                        credit.release(batch[1])
+                        drop(batch[1])
                     elif not (await frames.put(batch) if frames.full else frames.put_now(batch)):
                         return
                 if framer.open != credit.open:
@@ -333,6 +335,14 @@ class Flow(Generic[E, V]):
             self._fail(StageError.in_stage(framer, bug))
         finally:
             texts.close()
+
+    def _drop(self, size: int) -> None:
+        """So many bytes made no event: nobody hears of them but through the marks."""
+        self.credit.release(size)
+        for call, mark in list(self.marks.items()):
+            if self._stages.decoder.offset >= mark:
+                del self.marks[call]
+                call()
 
     def _fail(self, fault: StreamFault) -> None:
         self._frames.finish(fault)
@@ -354,7 +364,7 @@ class Flow(Generic[E, V]):
                 if times_progress:
                     self._note_progress(items)
                 if not items:
-                    self.credit.release(size)
+                    self._drop(size)
                 elif not (
                     await self._hand_out(events) if handed_out.full else handed_out.put_now(events)
                 ):

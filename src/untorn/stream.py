@@ -9,7 +9,8 @@ never, and what it raises comes out bare.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from time import monotonic
 from types import TracebackType
 from typing import Any, Final, Generic, TypeVar
@@ -275,6 +276,15 @@ class EventStream(ObjectReceiveStream[E], Generic[E, V]):
     async def aclose(self) -> None:
         """Leave the stream, from any task; returns when the source is closed."""
         await self._leave(Cause.ABANDONED)
+
+    @contextmanager
+    def _marked(self, size: int, call: Callable[[], object]) -> Iterator[None]:
+        """Have `call` called, once, where so many bytes were read and the last made no event."""
+        self._flow.marks[call] = size
+        try:
+            yield
+        finally:
+            self._flow.marks.pop(call, None)
 
     async def _wait(self) -> E:
         """Let other tasks run, or wait for events; return the first.

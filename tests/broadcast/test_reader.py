@@ -25,6 +25,7 @@ from untorn import (
     open_stream,
     tee,
 )
+from untorn.broadcast import SharedStream, Slow
 from untorn.dialects import Sse
 from untorn.testing import FaultySource, Reset
 
@@ -529,3 +530,27 @@ async def test_reader_that_was_cancelled_while_it_waited_is_no_longer_asked_to_l
         supply.feed(1)
         await anyio.wait_all_tasks_blocked()
         assert [one.got for one in receiving] == [None, None, "0", "0"]
+
+
+def shared(stream: SharedStream[int, int], slow: Slow) -> untorn.Broadcast[int, int]:
+    """Share what need not be an `EventStream`: so the types are written."""
+    return broadcast(stream, slow=slow)
+
+
+async def test_what_keeps_the_promises_of_a_stream_can_be_shared() -> None:
+    """A stream of somebody's own has no statistics, and ends as its outcome says."""
+
+    class Own:
+        value = 0
+        outcome: untorn.Outcome[int] | None = None
+
+        async def receive(self) -> int:
+            self.value += 1
+            if self.value == 2:
+                self.outcome = Completed(self.value, "2", Position(0, 0, 0))
+            return self.value
+
+    async with shared(Own(), "block").subscribe() as own:
+        assert [event async for event in own] == [1, 2]
+    assert isinstance(own.outcome, Completed)
+    assert own.outcome.position.events == 2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ pytest.importorskip("httpx2")
 pytest.importorskip("uvicorn")
 
 import httpx2
+import uvicorn
 
 from untorn import Completed, Outcome
 from untorn.dialects import Sse
@@ -113,6 +115,28 @@ def test_what_a_page_did_not_wait_for_is_kept_as_cut(tmp_path: Path) -> None:
     assert ANSWER.startswith(row["answer"])
     assert len(row["answer"]) < len(ANSWER) / 2
     assert (row["status"], row["ended"], row["delivered"]) == ("cut", "abandoned", 0)
+
+
+def test_an_answer_that_is_open_when_the_gateway_has_to_stop_is_kept(tmp_path: Path) -> None:
+    """The server cancels its request, and ends the application in the same moment."""
+    anyio.run(stop_in_an_answer, tmp_path / "db")
+    with closing(sqlite3.connect(tmp_path / "db")) as database:
+        rows = database.execute("select status, ended, delivered from answers").fetchall()
+    assert rows == [("cut", "cancelled", 0)]
+
+
+async def stop_in_an_answer(database: Path) -> None:
+    app = GATEWAY["make_app"](None, database)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, timeout_graceful_shutdown=0))
+    async with anyio.create_task_group() as group, httpx2.AsyncClient() as client:
+        group.start_soon(server.serve)
+        while not server.started:
+            await anyio.lowlevel.checkpoint()
+        port = server.servers[0].sockets[0].getsockname()[1]
+        async with client.stream("GET", f"http://127.0.0.1:{port}/ask?question=why") as response:
+            with suppress(httpx2.RemoteProtocolError):
+                async for _ in response.aiter_raw():
+                    server.should_exit = True
 
 
 def cut_service() -> ChaosServer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 from anyio import CancelScope, current_time
@@ -28,6 +28,10 @@ class Server:
         How long it takes for each message.
     raises
         What a send raises once the client has left; `None`: it is ignored.
+    gone
+        What becomes of a send to a client that has left, or leaves meanwhile: it `"returns"`
+        (as uvicorn has it) or `"blocks"` (as hypercorn has it over HTTP/2); `None`: it is
+        taken, if it is not cancelled.
     body
         The parts of a request body that nobody has read.
     """
@@ -35,6 +39,7 @@ class Server:
     leave_at: float | None = None
     send_seconds: float = 0.0
     raises: Exception | None = None
+    gone: Literal["returns", "blocks"] | None = None
     body: int = 1
     messages: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     sending: int = 0
@@ -61,10 +66,23 @@ class Server:
             left = self.leave_at is not None and self.now > self.leave_at - 1e-6
             if left and self.raises is not None:
                 raise self.raises
+            if self.gone is not None:
+                await self._send_until_gone(message)
+                return
             await anyio.sleep(0 if left else self.send_seconds)
             self.messages.append((self.now, message))
         finally:
             self.sending -= 1
+
+    async def _send_until_gone(self, message: Any) -> None:
+        left_at = float("inf") if self.leave_at is None else self.leave_at
+        if self.now + self.send_seconds < left_at:
+            await anyio.sleep(self.send_seconds)
+            self.messages.append((self.now, message))
+        elif self.gone == "blocks":
+            await anyio.sleep_forever()
+        else:
+            await anyio.sleep(max(0, left_at - self.now))
 
 
 @dataclass
@@ -97,8 +115,10 @@ class Played:
 
     @property
     def bodies(self) -> list[tuple[float, bytes]]:
-        """The parts of the body, with the times at which they were taken."""
-        return [(at, message["body"]) for at, message in self.server.messages[1:]]
+        """The parts of the body that are not empty, with the times at which they were taken."""
+        return [
+            (at, message["body"]) for at, message in self.server.messages[1:] if message["body"]
+        ]
 
     @property
     def body(self) -> bytes:

@@ -89,7 +89,7 @@ def _start(name: str, app: Path, log: Path, output: IO[bytes], env: dict[str, st
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
         cwd=app.parent,
-        env={**env, "PYTHONPATH": str(app.parent)},
+        env={**env, "PYTHONPATH": os.pathsep.join((str(app.parent), *_paths(env)))},
         stdout=output,
         stderr=subprocess.STDOUT,
     )
@@ -100,6 +100,12 @@ def _start(name: str, app: Path, log: Path, output: IO[bytes], env: dict[str, st
         server.stop()
         raise
     return server
+
+
+def _paths(env: Mapping[str, str]) -> list[str]:
+    """Return where the tests find their modules: the server runs in another directory."""
+    paths = env.get("PYTHONPATH", "").split(os.pathsep)
+    return [str(Path(path).resolve()) for path in paths if path]
 
 
 def _free_port() -> int:

@@ -99,17 +99,44 @@ async def test_an_answer_that_was_delivered_is_whole_though_the_client_is_gone()
     assert not played.report.client_left
 
 
+# The head, the last events, an empty part, the end.
 @pytest.mark.parametrize("seconds", [0.9, 1000.0])
-async def test_the_last_send_may_end_when_its_client_is_said_to_have_left(seconds: float) -> None:
+async def test_the_end_may_be_sent_when_its_client_is_said_to_have_left(seconds: float) -> None:
     """Some servers say so of every client before that send returns; it gets a second more."""
     upstream = Upstream(Send(sse("END")), Hang())
-    played = await left(upstream, Cancel(), leave_at=seconds * 1.5, send_seconds=seconds)
+    played = await left(upstream, Cancel(), leave_at=seconds * 3.5, send_seconds=seconds)
     if seconds < 1:
         assert played.report.whole and not played.report.client_left
-        assert played.over_at == 1.8
+        assert played.over_at == pytest.approx(3.64)
     else:
         assert not played.report.delivered and played.report.client_left
-        assert played.over_at == 1501
+        assert played.over_at == 3501
+    assert played.report.sent == 1
+
+
+@pytest.mark.parametrize("gone", ["returns", "blocks"])
+@pytest.mark.parametrize(("leave_at", "sent"), [(0.5, 0), (1.5, 0), (2.5, 1)])
+async def test_a_client_that_leaves_before_the_end_is_sent_has_not_got_it_all(
+    leave_at: float, sent: int, gone: str
+) -> None:
+    """Not while the last events wait for it, nor while the server has yet to make room for them."""
+    upstream = Upstream(Send(sse("END")), Hang())
+    played = await left(upstream, Cancel(), leave_at=leave_at, send_seconds=1, gone=gone)
+    assert isinstance(played.outcome, Completed)
+    assert (played.report.delivered, played.report.client_left) == (False, True)
+    assert (played.report.sent, played.over_at) == (sent, leave_at)
+
+
+@pytest.mark.parametrize("leave_at", [1.01, 2.03, 3.5])
+async def test_a_client_that_leaves_when_it_has_it_all_was_delivered_to(leave_at: float) -> None:
+    """A page closes its connection when it has read the last event: the end comes to nobody.
+
+    It may do so before the send of that event has returned, in which nobody waits for it.
+    """
+    upstream = Upstream(Send(sse("END")), Hang())
+    played = await left(upstream, Cancel(), leave_at=leave_at, send_seconds=1, gone="returns")
+    assert played.report.whole and not played.report.client_left
+    assert played.report.sent == 1
 
 
 async def test_a_stream_that_somebody_else_closes_is_at_its_end() -> None:
@@ -147,7 +174,58 @@ async def test_nobody_is_left_without_an_answer(error: Exception | None) -> None
     assert not played.report.delivered
 
 
+@pytest.mark.parametrize("opening", [0.0, 100.0])
+async def test_an_answer_that_nobody_takes_holds_up_nothing(opening: float) -> None:
+    """Where a send to a client that left never returns: the upstream is closed at once."""
+    upstream = Upstream(Hang(), opening=opening)
+    played = await left(upstream, Cancel(), gone="blocks")
+    assert upstream.closed_at == 2.5
+    assert played.over_at == pytest.approx(2.6)
+    assert played.report.client_left
+
+
+@pytest.mark.parametrize("policy", [Cancel(), Drain()])
+async def test_what_encode_raised_is_not_lost_with_the_client(policy: Any) -> None:
+    """Which leaves while it is sent the events before."""
+    upstream, server = Upstream(Send(sse("a", "b", "c")), Hang()), Server(leave_at=1, gone="blocks")
+    relay = Relay(upstream.manager, encode=not_b, on_leave=policy)
+    server.send_seconds = 0.6
+    with pytest.raises(LookupError, match="no b"):
+        await relay(SCOPE, server.receive, server.send)
+    assert server.now == 1
+
+
+async def test_what_encode_raised_is_logged_where_the_request_is_cancelled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The cancellation goes before it."""
+    upstream, server = Upstream(Send(sse("a", "b", "c")), Hang()), Server(send_seconds=0.6)
+    with anyio.move_on_after(1) as scope:
+        await Relay(upstream.manager, encode=not_b)(SCOPE, server.receive, server.send)
+    assert scope.cancelled_caught
+    assert [record.message for record in caplog.records] == ["A relay that was cancelled failed"]
+    assert "LookupError: no b" in caplog.text
+
+
+def not_b(event: ServerSentEvent) -> ServerSentEvent:
+    if event.data == "b":
+        raise LookupError("no b")
+    return event
+
+
 # --- drain
+
+
+@pytest.mark.parametrize("opening", [0.0, 100.0])
+async def test_an_answer_that_nobody_takes_is_no_part_of_the_draining(opening: float) -> None:
+    """The seconds are counted from when the client left."""
+    upstream = Upstream(Hang(), opening=opening)
+    played = await left(upstream, Drain(seconds=0.5), gone="blocks")
+    assert upstream.closed_at == played.over_at == 3.0
+    upstream = Upstream(Stall(2.52), Send(sse("END")))
+    played = await left(upstream, Drain(seconds=0.5), gone="blocks")
+    assert isinstance(played.outcome, Completed)
+    assert upstream.closed_at == pytest.approx(2.52)
 
 
 async def test_a_drained_upstream_is_read_to_its_end() -> None:
@@ -215,6 +293,30 @@ async def test_draining_ends_after_its_bytes() -> None:
     played = await left(upstream, Drain(max_bytes=250))
     assert upstream.source.offset == 2 * 100 + 3 * 100
     assert cause_of(played) is Cause.ABANDONED
+
+
+COMMENT = b": " + b"x" * 96 + b"\n\n"
+
+
+@pytest.mark.parametrize("pace", [1.0, 0.0])
+@pytest.mark.parametrize(
+    "flood", [COMMENT, b"event: x\n" + b"\n" * 91], ids=["comments", "no data"]
+)
+async def test_draining_ends_after_bytes_that_make_no_event(flood: bytes, pace: float) -> None:
+    """No event is waited for, which may never come."""
+    upstream = Upstream(*[Stall(0.5), Send(sse("a")), Stall(1)], *[Send(flood), Stall(pace)] * 999)
+    played = await left(upstream, Drain(max_bytes=250), leave_at=1.0)
+    behind = upstream.source.offset - len(sse("a"))
+    assert 250 <= behind < 250 + 100 if pace else behind < 2000
+    assert played.over_at == pytest.approx(3.5 if pace else 1.5)
+    assert cause_of(played) is Cause.ABANDONED
+
+
+async def test_an_end_behind_bytes_without_an_event_is_found() -> None:
+    """In the read that ends the draining."""
+    upstream = Upstream(Stall(2), Send(COMMENT * 3 + sse("END")), Hang())
+    played = await left(upstream, Drain(max_bytes=250), leave_at=1.0)
+    assert isinstance(played.outcome, Completed)
 
 
 @pytest.mark.parametrize("policy", [Drain, lambda **bounds: Detach(object(), **bounds)])
@@ -289,6 +391,23 @@ async def test_what_is_detached_is_bounded(
     played = await detached(upstream, kind, **bounds)
     assert (upstream.closed_at, played.over_at) == (closed_at, 2.5)
     assert cause_of(played) is Cause.ABANDONED
+
+
+async def test_a_detached_request_does_not_wait_for_an_answer_that_nobody_takes(kind: str) -> None:
+    """Where a send to a client that left never returns."""
+    server = Server(leave_at=2.5, gone="blocks")
+    async with group_of(kind) as group:
+        relay = Relay(Upstream(Hang()).manager, on_leave=Detach(group, seconds=3))
+        await relay(SCOPE, server.receive, server.send)
+        assert server.now == pytest.approx(2.6)
+    assert server.now == 5.5
+
+
+async def test_what_is_detached_is_bounded_in_bytes_without_events(kind: str) -> None:
+    """As what is drained."""
+    upstream = Upstream(*[Stall(1), Send(COMMENT)] * 99)
+    played = await detached(upstream, kind, max_bytes=250)
+    assert (upstream.closed_at, played.over_at) == (5.0, 2.5)
 
 
 async def test_what_goes_wrong_while_a_client_listens_is_raised_in_its_request(kind: str) -> None:

@@ -1,6 +1,7 @@
 """What a client of a relay is sent, and when; on both backends, in virtual time."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -351,7 +352,8 @@ async def test_the_head_waits_for_the_first_event_and_not_for_ever(opening: floa
     """After so many seconds it is a 200 with comments, the upstream being open or not."""
     upstream = Upstream(Stall(40 - opening), Send(sse("END")), opening=opening)
     played = await relayed(upstream, head_wait=5, keepalive=10)
-    assert [at for at, _ in played.server.messages] == [5, 5, 15, 25, 35, 40]
+    assert played.server.messages[0][0] == 5
+    assert [at for at, _ in played.bodies] == [5, 15, 25, 35, 40]
     assert played.report.whole
 
 
@@ -474,13 +476,38 @@ def test_a_wrong_argument_is_refused_at_once() -> None:
     for name, value in [("keepalive", 0), ("keepalive", "1"), ("head_wait", -1)]:
         with pytest.raises(ValueError, match=f"{name}={value!r}: give a number of seconds"):
             Relay(manager, **{name: value})  # type: ignore[arg-type]
-    for name, value in [("a b", "c"), ("a", "b\r\nc: d"), ("a\n", "b")]:
-        with pytest.raises(ValueError, match="Not a header"):
-            Relay(manager, headers={name: value})
+    with pytest.raises(ValueError, match=r"0\.001 or more, or None for no comments$"):
+        Relay(manager, keepalive=0)
+
+
+@pytest.mark.parametrize("name", ["encode", "on_end", "last"])
+def test_what_is_to_be_called_can_be(name: str) -> None:
+    """Or it is refused before anything is asked of the upstream."""
+    with pytest.raises(TypeError, match=f"^{name}=3: give a function$"):
+        Relay(steady(1, 0).manager, **{name: 3})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("headers", "sentence"),
+    [
+        ({"a b": "c"}, "Not a header name: 'a b'; use letters, digits and -"),
+        ({"a\n": "c"}, r"Not a header name: 'a\n'; use letters, digits and -"),
+        ({"": "c"}, "Not a header name: ''; use letters, digits and -"),
+        ({3: "c"}, "Not a header name: 3; give a str"),
+        ({"a": "b\r\nc: d"}, r"The header 'a' holds a line end or NUL: 'b\r\nc: d'; leave it out"),
+        ({"a": "京"}, "The header 'a' holds what ISO-8859-1 has not: '京'; percent-encode it"),
+        ({"a": 3}, "Not the value of a header: 3 for 'a'; give a str"),
+        ([("a", "b")], r"Not headers: [('a', 'b')]; give a mapping of names to values"),
+    ],
+)
+def test_what_is_no_header_is_refused_with_its_fault(headers: Any, sentence: str) -> None:
+    """The name's or the value's."""
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(sentence)}$"):
+        Relay(steady(1, 0).manager, headers=headers)
 
 
 async def test_completed_is_the_outcome_of_a_client_that_closes_on_the_last_event() -> None:
-    """What completes the stream and the end of the response are one message."""
+    """What completes the stream, and the end of the response, are not kept apart by a wait."""
     played = await relayed(steady(1, 1.0), Server(leave_at=1.5), last=None)
     assert isinstance(played.outcome, Completed)
     assert played.report.whole

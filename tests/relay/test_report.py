@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -146,6 +148,27 @@ async def test_what_on_end_raises_takes_the_place_of_nothing(
     assert scope.cancelled_caught
     assert len(caplog.records) == 2
     assert all("no such row" in str(record.exc_info) for record in caplog.records)
+
+
+async def test_a_cancellation_goes_through_an_upstream_that_fails(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What it raises when it is left takes the place of the cancellation, and is logged."""
+
+    @asynccontextmanager
+    async def failing() -> AsyncIterator[Any]:
+        try:
+            async with Upstream(Send(sse("a")), Hang()).manager as stream:
+                yield stream
+        finally:
+            raise LookupError("no way out")
+
+    server = Server()
+    with anyio.move_on_after(1) as scope:
+        await Relay(failing())(SCOPE, server.receive, server.send)
+    assert scope.cancelled_caught
+    assert [record.message for record in caplog.records] == ["A relay that was cancelled failed"]
+    assert "LookupError: no way out" in caplog.text
 
 
 async def test_the_report_has_the_value() -> None:

@@ -45,7 +45,7 @@ class Place:
         name = f"n{next(numbers)}"
         path = f"{path}?{name}"
         prefix, buffer = query.pop("prefix", ""), query.pop("buffer", 16 * 1024)
-        method = query.pop("method", "GET")
+        method, connection = query.pop("method", "GET"), query.pop("connection", "close")
         asked = {"upstream": self.upstream.url + path, "name": name, **query}
         target = f"{prefix}/relay?" + "&".join(f"{k}={quote(str(v))}" for k, v in asked.items())
         client = socket.socket()
@@ -53,7 +53,7 @@ class Place:
         client.settimeout(10)
         client.connect(("127.0.0.1", self.server.port))
         client.sendall(
-            f"{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+            f"{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: {connection}\r\n\r\n".encode()
         )
         return Visit(client, self, path, name)
 
@@ -94,6 +94,10 @@ class Visit:
         """Return how long after that the upstream was closed."""
         assert self.asked.gone.wait(15), "the upstream was never closed"
         return self.asked.gone_at - left_at
+
+    def reported(self) -> bool:
+        """Say whether there is a report already."""
+        return bool(_reports(self.place.reports, self.name))
 
     def report(self) -> dict[str, Any]:
         """Wait for the one report of this request."""
@@ -222,6 +226,36 @@ def test_a_stalled_client_leaves_a_whole_answer(place: Place, policy: str) -> No
         False,
         True,
     )
+
+
+def test_a_client_that_stalls_in_the_last_send_has_not_got_it_all(place: Place) -> None:
+    """What waits for it when it resets is not delivered, though that send returns in silence."""
+    visit = place.ask("/large/5000")
+    _stall(visit)
+    visit.leave("reset")
+    taken = visit.report()["sent"]
+    for asked in range(max(1, taken - 4), taken + 6, 2):
+        # hypercorn closes a connection in its last send, which waits for what it has taken.
+        visit = place.ask(f"/large/{asked}", connection="keep-alive")
+        _stall(visit)
+        time.sleep(0.5)  # what the upstream has sent may not be with the server yet
+        delivered = visit.reported()
+        visit.leave("reset")
+        report = visit.report()
+        assert (report["delivered"], report["client_left"]) == (delivered, not delivered)
+        assert report["sent"] == asked + 1 or not delivered
+
+
+def test_a_client_that_leaves_with_the_last_event_has_got_it_all(place: Place) -> None:
+    """As a page does; it need not wait for the end of the response."""
+    visits = []
+    for _ in range(30):
+        visit = place.ask("/count/3")
+        visit.read_until(b"event: end\n")
+        visit.leave()
+        visits.append(visit)
+    reports = [visit.report() for visit in visits]
+    assert [(report["sent"], report["delivered"]) for report in reports] == [(4, True)] * 30
 
 
 # --- what is relayed

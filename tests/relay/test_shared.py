@@ -1,6 +1,7 @@
 """What is relayed need not be an `EventStream`: a reader of a broadcast is one for each client."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -8,7 +9,7 @@ import pytest
 from flow.sources import sse
 
 from untorn import Cause, Completed, Interrupted, broadcast
-from untorn.relay import Drain, Relay
+from untorn.relay import Cancel, Detach, Drain, OnLeave, Relay
 from untorn.testing import Eof, Hang, Send, Stall
 
 from .asgi import SCOPE, Played, Server
@@ -48,6 +49,17 @@ async def test_a_client_that_leaves_takes_nothing_from_the_others() -> None:
         assert other.report.whole
 
 
+async def test_what_makes_no_event_is_bounded_for_each_reader() -> None:
+    """The one that left is done after its bytes; the other gets the rest."""
+    comments = [Stall(1), Send(b": " + b"x" * 96 + b"\n\n")] * 9
+    upstream = Upstream(Send(sse("a")), *comments, Send(sse("END")), Hang())
+    gone, other = await relayed(
+        upstream, Server(leave_at=2.5), Server(), on_leave=Drain(max_bytes=250)
+    )
+    assert (gone.reported_at, other.reported_at) == (5.0, 9.0)
+    assert gone.report.client_left and other.report.whole
+
+
 async def test_what_is_read_of_a_shared_stream_for_nobody_is_bounded() -> None:
     """In bytes of the stream: a flood ends where the bound says, and not by the seconds."""
     upstream = Upstream(*[Stall(1), Send(sse("x" * 92))] * 300)
@@ -73,6 +85,38 @@ async def test_a_head_request_holds_up_nobody() -> None:
         shared = broadcast(stream, capacity=2)
         server, reader = Server(), shared.subscribe()
         await Relay(reader)({**SCOPE, "method": "HEAD"}, server.receive, server.send)
+        with anyio.fail_after(5):
+            assert len([event async for event in shared.subscribe()]) == 10
+
+
+class Broken(Server):
+    """A server whose `send` fails."""
+
+    async def send(self, message: object) -> None:
+        raise ZeroDivisionError
+
+
+class Stuck(Server):
+    """A server whose `send` never returns."""
+
+    async def send(self, message: object) -> None:
+        await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize("way", ["broken", "cancelled", "no group"])
+async def test_a_reader_that_is_never_entered_is_closed_however_that_ends(way: str) -> None:
+    """By a send that fails or is cancelled, and where there is no group to read it in."""
+    server = Broken() if way == "broken" else Stuck()
+    on_leave: OnLeave = Cancel()
+    if way == "no group":
+        async with anyio.create_task_group() as over:
+            on_leave = Detach(over)
+    upstream = Upstream(*[Send(sse(str(n))) for n in range(9)], Send(sse("END")), Hang())
+    async with upstream.manager as stream:
+        shared = broadcast(stream, capacity=2)
+        relay = Relay(shared.subscribe(), on_leave=on_leave)
+        with anyio.move_on_after(1), suppress(ZeroDivisionError, RuntimeError):
+            await relay({**SCOPE, "method": "HEAD"}, server.receive, server.send)
         with anyio.fail_after(5):
             assert len([event async for event in shared.subscribe()]) == 10
 

@@ -1,5 +1,7 @@
 """The same response in Starlette and FastAPI, with what they wrap around it."""
 
+import importlib
+import sys
 from typing import Any
 
 import pytest
@@ -153,6 +155,15 @@ async def test_only_the_last_event_tells_where_middleware_hides_that_it_broke_of
 
 def _fails_at_one(event: Any) -> ServerSentEvent:
     return ServerSentEvent("message", str(1 / (1 - int(event.data))), "")
+
+
+def test_without_starlette_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the name of the extra."""
+    for name in ("starlette.background", "starlette.responses"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "untorn.relay.starlette")
+    with pytest.raises(ImportError, match=r"needs starlette: pip install 'untorn\[starlette\]'$"):
+        importlib.import_module("untorn.relay.starlette")
 
 
 async def test_headers_and_cookies_can_be_set_on_it() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import MISSING, fields, replace
 from time import monotonic
 from types import TracebackType
@@ -48,7 +48,8 @@ class Reader(ObjectReceiveStream[E], Generic[E, V]):
     one that is only dropped the others hear when Python collects it.
 
     Its outcome is that of the stream, behind its own last event; `position.events` is
-    what it has received. But it is `Interrupted` with
+    what it has received, and `retry_safe` tells from that alone: a reader that saw nothing
+    may be one of several, and others have seen events. But it is `Interrupted` with
 
     - `ABANDONED`, or `CANCELLED`, if it was left before its end,
     - `CANCELLED` and a `ReaderEvicted` as `error`, if it was evicted,
@@ -154,6 +155,11 @@ class Reader(ObjectReceiveStream[E], Generic[E, V]):
         traceback: TracebackType | None,
     ) -> None:
         self._leave(Cause.CANCELLED if is_cancelled(exc) else Cause.ABANDONED)
+
+    def _marked(self, size: int, call: Callable[[], object]) -> AbstractContextManager[None]:
+        """Do the same as that of the stream, if it has one."""
+        marked = getattr(self._line.stream, "_marked", None)
+        return nullcontext() if marked is None else cast(Any, marked(size, call))
 
     async def _wait(self) -> E:
         """Let other tasks run, or wait for an event; nothing is awaited behind the taking."""

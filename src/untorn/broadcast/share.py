@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar, get_args
+from typing import Final, Generic, TypeVar, get_args
 
 from .line import Line, SharedStream
 from .reader import Reader, Slow
@@ -12,11 +12,12 @@ __all__ = ["Broadcast", "broadcast", "tee"]
 E = TypeVar("E")
 V = TypeVar("V")
 
-# Sixteen: a read of the source seldom makes more events, and so many may be kept in memory.
+# A read of the source seldom makes more events, and so many may be kept in memory.
+CAPACITY: Final = 16
 
 
 def broadcast(
-    stream: SharedStream[E, V], *, slow: Slow = "block", capacity: int = 16
+    stream: SharedStream[E, V], *, slow: Slow = "block", capacity: int = CAPACITY
 ) -> Broadcast[E, V]:
     """Share a stream among readers that come and go.
 
@@ -42,7 +43,7 @@ def broadcast(
 
 
 def tee(
-    stream: SharedStream[E, V], n: int, *, slow: Slow = "block", capacity: int = 16
+    stream: SharedStream[E, V], n: int, *, slow: Slow = "block", capacity: int = CAPACITY
 ) -> tuple[Reader[E, V], ...]:
     """Return `n` readers of one stream; takes what `broadcast` takes.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -150,6 +151,11 @@ class Feed(ObjectReceiveStream[E | Connected | Reconnecting], Generic[E, V]):
     async def aclose(self) -> None:
         """Leave the feed, from any task; returns when its connection is closed."""
         await self._leave(Cause.ABANDONED)
+
+    def _marked(self, size: int, call: Callable[[], object]) -> AbstractContextManager[None]:
+        """Do the same as that of the stream, with the bytes of all connections so far."""
+        stream = self._stream
+        return nullcontext() if stream is None else stream._marked(size - self._ended.bytes, call)
 
     async def _next(self) -> E | Connected | Reconnecting:
         while True:

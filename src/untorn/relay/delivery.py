@@ -86,6 +86,8 @@ class Delivery:
         self._due = current_time() + terms.head_wait
         self.sent = 0
         """The events that the server has taken."""
+        self.error: Exception | None = None
+        """Why no event follows those in the batch: a bug, which is not lost with the client."""
 
     async def keep_open(self, opened: Event) -> None:
         """Send comments until the upstream is open."""
@@ -107,7 +109,6 @@ class Delivery:
                 await self._write_batch()
             elif current_time() >= self._due:
                 await self._write(KEEPALIVE)
-        # What completes the stream, and the end of the response, go together.
         await self.end(outcome)
 
     async def end(self, outcome: Outcome[Any]) -> None:
@@ -118,22 +119,31 @@ class Delivery:
             return
         try:
             last = self._last(outcome)
-        except Exception:
-            await self._write_rest()
+        except Exception as error:
+            await self._break_off(error)
             raise
-        await self._messages.finish(b"".join(self._batch) + last)
-        self._count()
+        # What completes the stream, and what says so, go together.
+        if self._batch or last:
+            await self._messages.write_last(b"".join(self._batch) + last)
+            self._count()
+        await self._messages.finish()
 
     async def head(self) -> None:
         """Send the head of a stream, and that is all."""
-        await self._messages.finish(b"")
+        await self._messages.finish()
 
     async def _next(self, stream: Relayed, events: AsyncIterator[Any]) -> Outcome[Any] | None:
         try:
             return await self._collect(stream, events)
-        except Exception:
-            await self._write_rest()
+        except Exception as error:
+            await self._break_off(error)
             raise
+
+    async def _break_off(self, error: Exception) -> None:
+        """Send what came before an event that cannot be shown: it is the client's."""
+        self.error = error
+        if self._batch:
+            await self._write_batch()
 
     async def _collect(self, stream: Relayed, events: AsyncIterator[Any]) -> Outcome[Any] | None:
         """Take the next event, and with it those that are ready, if one comes before it is due.
@@ -162,11 +172,6 @@ class Delivery:
         if event is None:
             return b""
         return self._encoder.encode(replace(event, id=event.id or self._encoder.last_event_id))
-
-    async def _write_rest(self) -> None:
-        """Send what came before an event that cannot be shown: it is the client's."""
-        if self._batch:
-            await self._write_batch()
 
     async def _write_batch(self) -> None:
         await self._write(b"".join(self._batch))

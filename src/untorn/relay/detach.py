@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from anyio import TASK_STATUS_IGNORED, CancelScope, get_cancelled_exc_class
@@ -21,66 +20,77 @@ async def run_detached(exchange: Exchange, task_group: Any) -> None:
     An exception is raised here; one that comes later, or when the request is being
     cancelled, is logged, and never ends the group.
     """
-    began = waited = gone = False
-    unheard: Exception | None = None
+    await _Detached(exchange).answer(task_group)
 
-    async def run(*, task_status: Any = TASK_STATUS_IGNORED) -> None:
-        nonlocal began, unheard
-        began = True
+
+class _Detached:
+    """An exchange and its two tasks: the server's, and the one of the group that runs it."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._began = False
+        # What went wrong; what of that the server hears; and whether it listens no more.
+        self._failed: Exception | None = None
+        self._raised: Exception | None = None
+        self._gone = False
+
+    async def answer(self, task_group: Any) -> None:
+        """Have it run, and wait for its response."""
+        try:
+            try:
+                await self._wait(task_group)
+            finally:
+                if not self._began:  # the group is over, or is being cancelled
+                    await self._give_up()
+            self._raised = self._exchange.error
+        finally:
+            self._gone = True
+            self._log_unheard()
+        if self._raised is not None:
+            raise self._raised
+
+    async def _wait(self, task_group: Any) -> None:
+        responded = self._exchange.responded
+        try:
+            await self._start(task_group)
+            await responded.wait()
+        except get_cancelled_exc_class():  # the server wants the request to end
+            self._exchange.leave()
+            with CancelScope(shield=True):
+                await responded.wait()
+            raise
+
+    async def _start(self, task_group: Any) -> None:
+        if hasattr(task_group, "start_soon"):
+            # Not `start_soon`: of a task that is cancelled before it begins nobody would hear.
+            try:
+                await task_group.start(self._run)
+            finally:
+                if not self._began:
+                    self._exchange.responded.set()
+            return
+        running = self._run()
+        try:
+            task = task_group.create_task(running)
+        except RuntimeError:
+            running.close()
+            raise
+        # A task that is cancelled before it has begun says nothing itself.
+        task.add_done_callback(lambda _: self._exchange.responded.set())
+
+    async def _run(self, *, task_status: Any = TASK_STATUS_IGNORED) -> None:
+        self._began = True
         task_status.started()
         try:
-            await exchange.run()
+            await self._exchange.run()
         except Exception as error:
-            if not gone:
-                unheard = error
-            elif not raised:
-                _log_late(error)
+            self._failed = error
+            self._log_unheard()
 
-    try:
-        await _start(task_group, run, exchange.responded.set)
-        await _responded(exchange)
-        waited = True
-    except get_cancelled_exc_class():  # the server wants the request to end
-        exchange.leave()
-        raise
-    finally:
-        gone, raised = True, waited and exchange.error is not None
-        try:
-            if not began:  # the group is over, or is being cancelled
-                await exchange.report()
-        finally:
-            error = unheard if began else exchange.error
-            if error is not None and not waited:  # what is raised here already goes before it
-                _log_late(error)
-    if exchange.error is not None:
-        raise exchange.error
+    async def _give_up(self) -> None:
+        await self._exchange.give_up()
+        self._failed = self._exchange.error
 
-
-def _log_late(error: Exception) -> None:
-    _log.error("A relay failed after its request", exc_info=error)
-
-
-async def _start(
-    task_group: Any, run: Callable[..., Coroutine[Any, Any, None]], done: Callable[[], None]
-) -> None:
-    if hasattr(task_group, "start_soon"):
-        await task_group.start(run)
-        return
-    task = run()
-    try:
-        started = task_group.create_task(task)
-    except RuntimeError:
-        task.close()
-        raise
-    # A task that is cancelled before it has begun says nothing itself.
-    started.add_done_callback(lambda _: done())
-
-
-async def _responded(exchange: Exchange) -> None:
-    try:
-        await exchange.responded.wait()
-    except get_cancelled_exc_class():  # the server wants the request to end
-        exchange.leave()
-        with CancelScope(shield=True):
-            await exchange.responded.wait()
-        raise
+    def _log_unheard(self) -> None:
+        if self._gone and self._failed is not None and self._failed is not self._raised:
+            _log.error("A relay failed after its request", exc_info=self._failed)

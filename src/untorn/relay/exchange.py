@@ -1,10 +1,11 @@
 """One request from its first message to the report.
 
-Three tasks, all of them within the request's own:
+Up to four tasks, all of them within the request's own:
 
     relay        opens the upstream, hands on its events, closes it
     watch        waits for the client to leave
     keep_open    sends comments while the upstream is being opened, and never later
+    refuse       answers a client that left before there was an answer
 
 No send is cancelled but for a client that left, or with the whole request.
 """
@@ -14,28 +15,29 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
 from typing import Any, Final
 
 from anyio import CancelScope, Event, create_task_group, current_time, move_on_after, sleep
-from anyio.lowlevel import checkpoint
+from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from ..outcome import Boundary, Cause, Interrupted, Outcome, Position, StreamError
 from .delivery import Delivery, Relayed, Terms, take
-from .messages import ClientGone, Message, Messages, Receive
+from .messages import ClientGone, Messages, Receive
 from .report import Report
 
 __all__ = ["Exchange"]
 
 # How long `on_end` may take: a row in a database, and not a server's shutdown.
 ON_END_SECONDS: Final = 5.0
-# How long the last send may take when its client is said to have left.
+# How long the end of the response may take when its client is said to have left.
 LAST_SEND_SECONDS: Final = 1.0
-# What nginx has for it; nobody is there to get it.
+# What nginx has for it; nobody is there to get it. So a server takes it at once, or never.
 _CLIENT_CLOSED_REQUEST: Final = 499
+_REFUSAL_SECONDS: Final = 0.1
 
 _log: Final = logging.getLogger("untorn")
 
@@ -60,6 +62,7 @@ class Exchange:
         # When the reading for nobody ends.
         self._deadline = math.inf
         self._client_left = False
+        self._sent_all = False
         self.responded = Event()
         """Set when nothing more will be sent."""
         self.error: Exception | None = None
@@ -73,7 +76,7 @@ class Exchange:
                 await self._run_tasks()
             finally:
                 self.responded.set()
-                await self.report()
+                await self._report()
             over = True
         finally:
             if self.error is not None and not over:  # a cancellation goes before it
@@ -92,8 +95,15 @@ class Exchange:
         if self._stream is None:
             self._opening.deadline = self._deadline
 
-    async def report(self) -> None:
-        """Call `on_end`: `run` does, or whoever could not run it."""
+    async def give_up(self) -> None:
+        """Report, in place of `run`, that nothing could be run."""
+        try:
+            await self._guard(self._close_unopened)
+        finally:
+            await self._report()
+
+    async def _report(self) -> None:
+        """Call `on_end`."""
         delivered = self._messages.finished and not self._client_left
         report = Report(self._ended(), self._delivery.sent, delivered, self._client_left)
         on_end = self._terms.on_end
@@ -135,6 +145,8 @@ class Exchange:
             self._tasks.start_soon(self._guard, self._keep_open)
             await self._guard(self._relay)
             self._tasks.cancel_scope.cancel()
+        if self.error is not None:  # an upstream that failed may have swallowed a cancellation
+            await checkpoint_if_cancelled()
 
     async def _guard(self, task: Callable[[], Awaitable[None]]) -> None:
         """Run a task; an exception of it ends the others, and is kept out of any group."""
@@ -147,17 +159,15 @@ class Exchange:
     def _fail(self, error: Exception) -> None:
         if self.error is None:
             self.error = error
-        else:
+        elif error is not self.error:
             _log.error("A relay that failed has failed again", exc_info=error)
 
     async def _watch(self) -> None:
         """Wait for the client to leave, whatever is left of the request's body."""
-        message: Message = {"type": ""}
-        while message["type"] != "http.disconnect":
-            message = await self._receive()
+        while (await self._receive())["type"] != "http.disconnect":
             await checkpoint()  # a server that answers at once must not keep the loop to itself
-        if self._messages.finishing:
-            # Some (hypercorn) say so of every client, before the last send has returned.
+        if self._messages.may_have_it_all:
+            # Some (hypercorn) say of every client that it has left, before the end is sent.
             await sleep(LAST_SEND_SECONDS)
         self.leave()
 
@@ -165,7 +175,7 @@ class Exchange:
         try:
             await self._deliver(self._waiting, partial(self._delivery.keep_open, self._opened))
             if self._client_left:
-                await self._let_go()
+                self._let_go()
         finally:
             self._waited.set()
 
@@ -178,10 +188,10 @@ class Exchange:
 
     async def _open(self) -> None:
         if self._method == "HEAD":  # the head of a GET; nothing is asked of the upstream
-            await self._end(self._delivery.head)
-            close = getattr(self._terms.upstream, "aclose", None)
-            if close is not None:  # a reader of a broadcast, for which the others wait
-                await close()
+            try:
+                await self._end(self._delivery.head)
+            finally:
+                await self._close_unopened()
             return
         try:
             await self._relay_upstream()
@@ -196,6 +206,11 @@ class Exchange:
             if not isinstance(error, StreamError):
                 raise
 
+    async def _close_unopened(self) -> None:
+        close = getattr(self._terms.upstream, "aclose", None)
+        if close is not None:  # a reader of a broadcast, for which the others wait
+            await close()
+
     async def _relay_upstream(self) -> None:
         failure: Exception | None = None
         async with self._terms.upstream as stream:
@@ -207,7 +222,7 @@ class Exchange:
         # The upstream may swallow what ended its block; the response is no less broken for it.
         if failure is not None:
             raise failure
-        if not self.responded.is_set():
+        if not self._sent_all:
             raise RuntimeError(
                 "The upstream cancelled the relay of its events, and went on as if nothing had "
                 "happened; give open_stream(...) clocks in place of a cancel scope around it"
@@ -226,32 +241,52 @@ class Exchange:
         await self._waited.wait()
         if not self._client_left:
             await self._deliver(self._sending, deliver)
-        await self._let_go()
+        self._let_go()
 
     async def _deliver(self, scope: CancelScope, deliver: Callable[[], Awaitable[None]]) -> None:
-        with scope:
-            try:
-                await deliver()
-            except ClientGone:
-                self.leave()
+        try:
+            with scope:
+                try:
+                    await deliver()
+                except ClientGone:
+                    self.leave()
+        finally:
+            if self._delivery.error is not None:
+                self._fail(self._delivery.error)
+        if self._delivery.error is not None:
+            raise self._delivery.error
 
-    async def _let_go(self) -> None:
-        """End the response, also that to a client which left before there was any.
+    def _let_go(self) -> None:
+        """Let the request go: nothing is sent any more, but to a client that had no answer yet."""
+        if self._sent_all:
+            return
+        self._sent_all = True
+        if self._client_left and not self._messages.started:
+            self._tasks.start_soon(self._guard, self._refuse)
+        else:
+            self.responded.set()
+
+    async def _refuse(self) -> None:
+        """Answer a client that left before there was any; the upstream does not wait for it.
 
         Nobody gets that, but what is wrapped around an application wants it to answer.
         """
-        if self._client_left and not self._messages.started:
-            with suppress(ClientGone), move_on_after(1):
+        try:
+            with suppress(ClientGone), move_on_after(_REFUSAL_SECONDS, shield=True):
                 await self._messages.refuse(_CLIENT_CLOSED_REQUEST, b"")
-        self.responded.set()
+        finally:
+            self.responded.set()
 
     async def _read_on(self, stream: Relayed) -> None:
         """Read for nobody, within the bounds of the policy."""
         most = _bytes(stream) + self._terms.on_leave.max_bytes
         events = stream.events()
-        with CancelScope(deadline=self._deadline):
+        # Comments, say, may come for ever, and no event: so the bytes end the wait for one, too.
+        marked = getattr(stream, "_marked", lambda size, call: nullcontext())
+        with CancelScope(deadline=self._deadline) as scope:
             while stream.outcome is None and _bytes(stream) < most:
-                await take(stream, events)
+                with marked(most, scope.cancel):
+                    await take(stream, events)
 
 
 def _checked(stream: Any) -> Relayed:

@@ -26,8 +26,9 @@ class Cancel:
 class Drain:
     """Read on within the request, for the end of the stream and what it says of the usage.
 
-    For at most `max_bytes` more bytes of the upstream, counted where an event ends,
-    and `seconds` from when the client left. The request ends when that is over.
+    For at most `max_bytes` more bytes of the upstream, counted where an event ends (or
+    a read that makes none), and `seconds` from when the client left. The request ends
+    when that is over.
     """
 
     max_bytes: int = _BYTES

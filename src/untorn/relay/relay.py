@@ -85,10 +85,17 @@ class Relay:
             )
         if not isinstance(on_leave, OnLeave):
             raise TypeError(f"Not a policy: {on_leave!r}; give Cancel(), Drain() or Detach(...)")
+        _check_callable("encode", encode)
+        if on_end is not None:
+            _check_callable("on_end", on_end)
+        if last is not None:
+            _check_callable("last", last)
         if keepalive is not None:
-            _check_seconds("keepalive", keepalive, least=0.001)
+            _check_seconds(
+                "keepalive", keepalive, least=0.001, otherwise=", or None for no comments"
+            )
         _check_seconds("head_wait", head_wait, least=0)
-        self.raw_headers = _raw(HEADERS | {k.lower(): v for k, v in (headers or {}).items()})
+        self.raw_headers = _raw(HEADERS | _checked(headers or {}))
         """The headers of the response, as ASGI has them."""
         self._terms = Terms(upstream, encode, on_leave, on_end, keepalive, head_wait, last)
         self._called = False
@@ -117,13 +124,45 @@ def last_event_id(scope: Scope) -> str:
     return ""
 
 
-def _raw(headers: dict[str, str]) -> RawHeaders:
+def _checked(headers: object) -> dict[str, str]:
+    """Return the headers of a user's, their names in lower case."""
+    if not isinstance(headers, Mapping):
+        raise TypeError(f"Not headers: {headers!r}; give a mapping of names to values")
     for name, value in headers.items():
-        if not _NAME.fullmatch(name) or re.search(r"[\r\n\0]", value):
-            raise ValueError(f"Not a header: {name!r}: {value!r}; line ends cannot be in one")
+        _check_name(name)
+        _check_value(name, value)
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"Not a header name: {name!r}; give a str")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"Not a header name: {name!r}; use letters, digits and -")
+
+
+def _check_value(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"Not the value of a header: {value!r} for {name!r}; give a str")
+    if re.search(r"[\r\n\0]", value):
+        raise ValueError(f"The header {name!r} holds a line end or NUL: {value!r}; leave it out")
+    if any(ord(character) > 0xFF for character in value):
+        raise ValueError(
+            f"The header {name!r} holds what ISO-8859-1 has not: {value!r}; percent-encode it"
+        )
+
+
+def _raw(headers: dict[str, str]) -> RawHeaders:
     return [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
 
 
-def _check_seconds(name: str, seconds: object, *, least: float) -> None:
+def _check_callable(name: str, given: object) -> None:
+    if not callable(given):
+        raise TypeError(f"{name}={given!r}: give a function")
+
+
+def _check_seconds(name: str, seconds: object, *, least: float, otherwise: str = "") -> None:
     if not isinstance(seconds, (int, float)) or not seconds >= least:
-        raise ValueError(f"{name}={seconds!r}: give a number of seconds, {least:g} or more")
+        raise ValueError(
+            f"{name}={seconds!r}: give a number of seconds, {least:g} or more{otherwise}"
+        )

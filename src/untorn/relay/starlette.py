@@ -6,8 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from starlette.background import BackgroundTask
-from starlette.responses import Response
+try:
+    from starlette.background import BackgroundTask
+    from starlette.responses import Response
+except ImportError as missing:
+    raise ImportError(
+        "untorn.relay.starlette needs starlette: pip install 'untorn[starlette]'"
+    ) from missing
 
 from ..event import ServerSentEvent
 from ..outcome import Outcome
