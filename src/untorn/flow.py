@@ -339,8 +339,9 @@ class Flow(Generic[E, V]):
     def _drop(self, size: int) -> None:
         """So many bytes made no event: nobody hears of them but through the marks."""
         self.credit.release(size)
-        for call, mark in list(self.marks.items()):
-            if self._stages.decoder.offset >= mark:
+        if self.marks:
+            offset = self._stages.decoder.offset
+            for call in [call for call, mark in self.marks.items() if offset >= mark]:
                 del self.marks[call]
                 call()
 
