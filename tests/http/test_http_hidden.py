@@ -26,8 +26,9 @@ from untorn import (
 )
 from untorn.cli.dialects import DIALECTS
 from untorn.dialects import JsonSse, Sse, StrictSse
+from untorn.discreet import forget_secrets
 from untorn.frame import SseFrame
-from untorn.hidden import forget_secrets, hide_secrets
+from untorn.hidden import Hiding
 from untorn.http import RequestSource, connect, open_response, stream
 from untorn.http.media_types import media_types_of
 from untorn.reduce import Dialect, Reducer
@@ -481,7 +482,7 @@ def request_with(**headers: str) -> Any:
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_each_form_is_hidden(form: str) -> None:
     request = request_with(authorization=f"Bearer {KEY}")
-    assert hide_secrets(f"It is {form}.", request) == "It is [hidden]."
+    assert Hiding(request).text(f"It is {form}.") == "It is [hidden]."
 
 
 def test_what_nests_deeper_than_python_recurses() -> None:

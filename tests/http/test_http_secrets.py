@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from served import DIALECT, Peer, everything_said, read, served, sse, unexpected
 
-from untorn.hidden import forget_secrets, hide_secrets
+from untorn.discreet import forget_secrets
+from untorn.hidden import Hiding
 from untorn.http import HttpAttribute, RequestSource, open_response, stream
 from untorn.secrets import SECRETS
 
@@ -113,7 +114,7 @@ async def test_password_is_hidden_in_each_of_its_forms(library: ModuleType) -> N
     client = library.AsyncClient()
     request = client.build_request("GET", "http://user:hunter%2B2%2F%25@test/")
     for form in (PASSWORD, "hunter%2B2%2F%25", "dXNlcjpodW50ZXIrMi8l"):
-        assert hide_secrets(f"It is {form}.", request) == "It is [hidden]."
+        assert Hiding(request).text(f"It is {form}.") == "It is [hidden]."
     await client.aclose()
 
 
@@ -121,8 +122,8 @@ def test_request_of_aiohttp_is_understood() -> None:
     """Its URL has a mapping for a query."""
     url = SimpleNamespace(query={"token": KEY}, query_string=f"token={KEY}")
     request = SimpleNamespace(headers={"Cookie": f"a=b; session={KEY}"}, url=url)
-    assert hide_secrets(f"{KEY} and a=b", request) == "[hidden] and a=b"
-    assert hide_secrets(KEY, None) == KEY
+    assert Hiding(request).text(f"{KEY} and a=b") == "[hidden] and a=b"
+    assert Hiding(None).text(KEY) == KEY
 
 
 def test_errors_behind_an_error_are_cleaned() -> None:
@@ -180,7 +181,7 @@ async def test_key_of_the_query_is_hidden_in_each_of_its_forms(library: ModuleTy
     client = library.AsyncClient()
     request = client.build_request("GET", "http://test/?n=1&api_key=Ab/3%2Bd+f%26h")
     for form in ("Ab/3+d f&h", "Ab/3%2Bd+f%26h", "Ab%2F3%2Bd%20f%26h"):
-        assert hide_secrets(f"It is {form}.", request) == "It is [hidden]."
+        assert Hiding(request).text(f"It is {form}.") == "It is [hidden]."
     await client.aclose()
 
 
@@ -188,13 +189,13 @@ def test_password_is_hidden_where_the_header_has_it() -> None:
     """Also if the client was given it as `auth`."""
     headers = {"authorization": "Basic dXNlcjpodW50ZXIrMi8l"}
     request = SimpleNamespace(headers=headers, url=None)
-    assert hide_secrets(f"Wrong password {PASSWORD}", request) == "Wrong password [hidden]"
+    assert Hiding(request).text(f"Wrong password {PASSWORD}") == "Wrong password [hidden]"
 
 
 def test_names_of_schemes_and_cookies_are_no_secrets() -> None:
     headers = {"Authorization": f"Bearer {KEY}", "Cookie": f"session={KEY}=1; theme=default"}
     request = SimpleNamespace(headers=headers, url=None)
-    said = hide_secrets(f"Your session is over; a Bearer is {KEY}, not {KEY}=1", request)
+    said = Hiding(request).text(f"Your session is over; a Bearer is {KEY}, not {KEY}=1")
     assert said == "Your session is over; a Bearer is [hidden], not [hidden]"
 
 
@@ -205,7 +206,7 @@ async def test_value_of_any_header_is_hidden(library: ModuleType, name: str) -> 
     headers = {name: KEY, "Accept": "text/event-stream", "User-Agent": "my-program"}
     request = client.build_request("GET", "http://test/", headers=headers)
     said = f"{KEY}: my-program of test wants text/event-stream"
-    assert hide_secrets(said, request) == said.replace(KEY, "[hidden]")
+    assert Hiding(request).text(said) == said.replace(KEY, "[hidden]")
     await client.aclose()
 
 
@@ -215,7 +216,7 @@ async def test_what_the_request_names_is_hidden(library: ModuleType) -> None:
     secret = 'Ab/3 "+é'
     request = client.build_request("GET", "http://test/", extensions={SECRETS: [secret, "short"]})
     for form in (secret, "Ab%2F3%20%22%2B%C3%A9", 'Ab/3 \\"+é', 'Ab/3 \\"+\\u00e9'):
-        assert hide_secrets(f"It is {form}, short.", request) == "It is [hidden], short."
+        assert Hiding(request).text(f"It is {form}, short.") == "It is [hidden], short."
     await client.aclose()
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from anyio import TypedAttributeProvider, TypedAttributeSet, current_time, typed_attribute
 
-from ..faults import StreamFault
-from ..hidden import forget_secrets
+from ..discreet import forget_secrets
 from ..limits import Clocks
+from ..secrets import requests_of
 from ..source import Discreet
 from .answer import Answer, as_answer, leave
 from .media_types import as_media_types
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import httpx2
 
 __all__ = ["HttpAttribute", "RequestSource", "ResponseSource"]
+
+F = TypeVar("F", bound=BaseException)
 
 
 class HttpAttribute(TypedAttributeSet):
@@ -71,15 +74,17 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
                 self._until = current_time() + _until_the_first_byte(self._clocks)
                 self._body = await self._judged()
             return await anext(self._body)
-        except (StopAsyncIteration, StreamFault):
+        except StopAsyncIteration:
             raise
         except Exception as error:
-            self.hide(error)
-            raise
+            shown = self.hide(error)
+            if shown is error:
+                raise
+        raise shown  # and not in the handler: the other one would be behind it
 
-    def hide(self, error: BaseException) -> None:
-        """Take out of an error what the request keeps secret, as services repeat it."""
-        forget_secrets(error, *self._requests())
+    def hide(self, error: F) -> F:
+        """Return an error without what the request keeps secret, as services repeat it."""
+        return forget_secrets(error, *self._requests(), unsent=self._answer is None)
 
     async def aclose(self) -> None:
         """Close the response; its connection too, unless the body was read to its end."""
@@ -97,7 +102,7 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
 
     def _requests(self) -> list[Any]:
         """Return what was sent: behind a redirect, it is not what was asked for."""
-        return [self._answer.request] if self._answer is not None else []
+        return [*requests_of(self.response)]
 
 
 class ResponseSource(_JudgedSource):
@@ -193,7 +198,7 @@ def _build(
         # A model may think for minutes. How long to wait for bytes is for `Clocks` to say.
         given = client.timeout
         request["timeout"] = (given.connect, None, given.write, given.pool)
-    built = client.build_request(method, url, **request)
+    built = _built(client, method, url, request)
     wanted = {"accept": ", ".join(sorted(accepted))}
     if "text/event-stream" in accepted:
         wanted["cache-control"] = "no-store"
@@ -203,3 +208,21 @@ def _build(
         if name not in asked and built.headers.get(name) in (None, "*/*"):
             built.headers[name] = value
     return built
+
+
+def _built(client: Any, method: str, url: Any, request: dict[str, Any]) -> Any:
+    """Return the request as the client builds it. What it cannot encode is not shown."""
+    with suppress(UnicodeEncodeError):
+        return client.build_request(method, url, **request)
+    headers = request.get("headers") or {}
+    pairs = headers.items() if hasattr(headers, "items") else headers
+    for name, value in pairs:
+        if isinstance(value, str) and not value.isascii():
+            raise ValueError(
+                f"The value of the header {name!r} is not ASCII; look whether it was copied "
+                "whole, or give it as bytes"
+            )
+    raise ValueError(
+        "The request has something that is not ASCII where nothing else can be sent; "
+        "look at the names of its headers, and at its cookies"
+    )

@@ -1,0 +1,226 @@
+"""Secrets as they are spelled: as they are, in JSON, in Python, in a URL, in HTML, in base64.
+
+Letters, digits and `-_.~` stand for themselves. Every other character has many spellings,
+each of which may stand in the place of each one: writers differ in what they escape.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from html.entities import codepoint2name
+from itertools import groupby
+from typing import Final, TypeAlias
+
+__all__ = ["Spelled"]
+
+_Atom: TypeAlias = "str | _Alternatives"
+"""A pattern for a character that is written; or, of a character that came of another, all."""
+_Alternatives: TypeAlias = list[list[_Atom]]
+"""All spellings of a character, of two that begin alike the longer one first."""
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]")
+_SHORT: Final = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f"}
+_NAMES: Final = codepoint2name | {ord("'"): "apos"}
+# What was escaped is escaped again where it is quoted: so there may be several.
+_SOME: Final = r"\\{1,8}+"
+_ANY: Final = r"\\{0,8}+"
+_IN_URLS: Final[dict[str, _Alternatives]] = {"+": [["-"]], "/": [["_"]]}
+"""What base64 has instead where it is made for URLs."""
+_END: Final = r"\Z"
+_ASCII: Final = 0x80
+_BYTE: Final = 0x100
+_MOST: Final = 64
+"""Characters of a spelling."""
+
+
+class Spelled:
+    """Some secrets, to be found in a text whatever their spelling is."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._patterns = [_Pattern(form) for secret in secrets for form in _forms(secret)]
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where each secret begins and ends; those that overlap, too."""
+        for pattern in self._patterns:
+            yield from pattern.spans(text)
+
+    def begun(self, text: str) -> int:
+        """Return where the text ends in the beginning of a secret, or else its length."""
+        return min((pattern.begun(text) for pattern in self._patterns), default=len(text))
+
+
+class _Pattern:
+    """One secret, as the spellings of its characters."""
+
+    def __init__(self, characters: list[_Alternatives]) -> None:
+        runs = [(plain, [*run]) for plain, run in groupby(characters, key=_is_plain)]
+        plain = ["".join(str(each[0][0]) for each in run) if plain else "" for plain, run in runs]
+        self._head = plain[0]
+        self._anchor = max(plain, key=len)
+        """What stands in every spelling, and is searched for first: that is fast."""
+        self._characters = characters
+        self._longest = sum(1 if _is_plain(each) else _MOST for each in characters)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        if self._anchor in text:
+            found = self._whole.search(text)
+            while found is not None:
+                yield found.span()
+                found = self._whole.search(text, found.start() + 1)
+
+    def begun(self, text: str) -> int:
+        start = max(0, len(text) - self._longest)
+        if not self._head:
+            found = self._unfinished.search(text, start)
+            return len(text) if found is None else found.start()
+        while (start := text.find(self._head[0], start)) >= 0:
+            piece = text[start : start + len(self._head)]
+            if piece == self._head:
+                if self._unfinished.match(text, start):
+                    return start
+            elif self._head.startswith(piece):  # so it is the last one
+                return start
+            start += 1
+        return len(text)
+
+    @cached_property
+    def _whole(self) -> re.Pattern[str]:
+        return re.compile("".join(map(_whole, self._characters)))
+
+    @cached_property
+    def _unfinished(self) -> re.Pattern[str]:
+        """Match what a text ends in, if with more of it that would be this secret.
+
+        From where the text ends on, each character that would follow is at the end as well.
+        """
+        *some, last = self._characters
+        begun, going_on = map(_begun, some[:1]), map(_going_on, some[1:])
+        return re.compile("".join([*begun, *going_on, _unfinished(last)]))
+
+
+# --- the patterns -------------------------------------------------------------------
+
+
+def _is_plain(character: _Alternatives) -> bool:
+    [first, *others] = character
+    return not others and isinstance(first[0], str) and _PLAIN.fullmatch(first[0]) is not None
+
+
+def _one_of(alternatives: Iterable[Iterable[str]]) -> str:
+    return f"(?:{'|'.join(map(''.join, alternatives))})"
+
+
+def _whole(character: _Alternatives) -> str:
+    """Match a character in any spelling."""
+    return _one_of(
+        (atom if isinstance(atom, str) else _whole(atom) for atom in atoms) for atoms in character
+    )
+
+
+def _begun(character: _Alternatives) -> str:
+    """The same, or a beginning of it at the end of the text."""
+    return _one_of(
+        [first if isinstance(first, str) else _begun(first), *map(_or_end, others)]
+        for first, *others in character
+    )
+
+
+def _going_on(character: _Alternatives) -> str:
+    """The same, or nothing of it, there."""
+    return _one_of([*(map(_or_end, atoms) for atoms in character), [_END]])
+
+
+def _unfinished(character: _Alternatives) -> str:
+    """Match a beginning of it or nothing, at the end of the text, but not all of it."""
+    return _one_of(
+        [*map(_or_end, atoms), _END if isinstance(last, str) else _unfinished(last)]
+        for *atoms, last in character
+    )
+
+
+def _or_end(atom: _Atom) -> str:
+    return rf"(?:{atom}|\Z)" if isinstance(atom, str) else _going_on(atom)
+
+
+# --- the spellings ------------------------------------------------------------------
+
+
+def _forms(secret: str) -> Iterator[list[_Alternatives]]:
+    """Yield a secret, and what of its base64 does not depend on what stands around it."""
+    yield [*_spellings(secret)]
+    raw = secret.encode("utf-8", "surrogatepass")
+    for before, mixed in ((0, 0), (1, 2), (2, 3)):
+        encoded = b64encode(bytes(before) + raw)[: (before + len(raw)) * 8 // 6].decode()
+        yield [
+            [*alternatives, *_IN_URLS.get(char, ())]
+            for char, alternatives in zip(encoded[mixed:], _spellings(encoded[mixed:]), strict=True)
+        ]
+
+
+def _spellings(text: str) -> Iterator[_Alternatives]:
+    """Yield the spellings of each character; of several backslashes, those of all together."""
+    escape, escaped = r"\\", ""  # one is enough in front of the first
+    for char, run in groupby(text):
+        number = len([*run])
+        if _PLAIN.match(char):
+            for _ in range(number):
+                yield [[char]]
+        elif char == "\\":
+            several: list[_Atom] = [r"\\"] * number
+            escaped_too = rf"\\{{0,{7 * number}}}+"
+            words = [atoms * number for atoms in _in_other_words(char, escape)]
+            yield [*words, [*several, escaped_too]]
+        else:
+            for _ in range(number):
+                yield [*_in_other_words(char, escape), *_itself(char, escaped)]
+                escape, escaped = _SOME, _ANY
+        # What a backslash has before it may have taken those of what follows.
+        escape, escaped = (_ANY if char == "\\" else _SOME), _ANY
+
+
+def _itself(char: str, escaped: str) -> _Alternatives:
+    """Return a character as it is, or as its UTF-8 is where that is read as Latin-1."""
+    itself: _Alternatives = [[*([escaped] if escaped else []), re.escape(char)]]
+    if ord(char) < _ASCII:
+        return itself
+    octets = char.encode("utf-8", "surrogatepass").decode("latin-1")
+    return [*itself, [[*_in_other_words(octet, _SOME), [octet]] for octet in octets]]
+
+
+def _in_other_words(char: str, escape: str) -> _Alternatives:
+    """Return what stands for a character; what was written twice comes first."""
+    point = ord(char)
+    first, *second = char.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
+    found: _Alternatives = [[r"\+"]] if char == " " else []
+    found.append([escape, "u", *_hex(first)])
+    for unit in second:  # of a surrogate pair
+        found[-1] += [_SOME, "u", *_hex(unit)]
+    if point < _BYTE:
+        found += [[escape, "x", *_hex(f"{point:02x}")], [escape, *f"{point:03o}"]]
+    if char in _SHORT:
+        found.append([escape, _SHORT[char]])
+    names: list[list[str]] = [
+        ["#", "0{0,5}", *str(point)],
+        ["#", "[xX]", "0{0,5}", *_hex(f"{point:x}")],
+    ]
+    if point in _NAMES:
+        names.append([*_NAMES[point]])
+    found += [["&", *again, *name, ";"] for name in names for again in ("amp;", "")]
+    for encoding in ("utf-8", "latin-1") if _ASCII <= point < _BYTE else ("utf-8",):
+        octets = [
+            [*_hex(octet)] for octet in char.encode(encoding, "surrogatepass").hex(" ").split()
+        ]
+        for again in ("25", ""):
+            found.append([atom for octet in octets for atom in ("%", *again, *octet)])
+    return found
+
+
+def _hex(digits: str) -> Iterator[str]:
+    """Yield patterns of digits in either case."""
+    return (digit if digit.isdigit() else f"[{digit}{digit.upper()}]" for digit in digits)
