@@ -41,8 +41,11 @@ def forget_secrets(error: F, *requests: Any, unsent: bool = False) -> F:
     """
     try:
         return _forgetful(error, requests, unsent)
-    except Exception:  # then nobody knows what is in it
-        return cast(F, _stand_in(error, "", {}) if isinstance(error, Exception) else error)
+    except Exception:  # nobody knows what is in it, or behind it
+        unknown = f"{type(error).__name__}, which cannot be searched for secrets"
+        if isinstance(error, StreamFault):
+            return cast(F, _fault(unknown, error))
+        return cast(F, StandIn(unknown) if isinstance(error, Exception) else error)
 
 
 def _forgetful(error: F, requests: tuple[Any, ...], unsent: bool) -> F:
@@ -137,11 +140,11 @@ def _clean(error: BaseException, hiding: Hiding, stand_ins: dict[int, BaseExcept
     """Set what has changed; what cannot be set is seen to afterwards."""
     [*given] = error.args
     if (args := _hidden(given, hiding, stand_ins)) is not given:
-        error.args = tuple(args)
+        _set(error, "args", tuple(args))
     for name, value in _held(error).items():
         if (hidden := _hidden(value, hiding, stand_ins)) is not value:
             with suppress(Exception):
-                object.__setattr__(error, name, hidden)  # of a frozen dataclass as well
+                _set(error, name, hidden)
 
 
 def _hidden(value: Any, hiding: Hiding, stand_ins: dict[int, BaseException]) -> Any:
@@ -214,9 +217,7 @@ def _stand_in(error: Exception, words: str, stand_ins: dict[int, BaseException])
     """Return what stands for an error, which has the same place and the same errors behind it."""
     new: Exception = StandIn(": ".join(filter(None, (type(error).__name__, words))))
     if isinstance(error, StreamFault):
-        offset, code = _get(error, "offset"), _get(error, "code")
-        new = StreamFault(words, offset=offset if isinstance(offset, int) else 0)
-        new.code = code if isinstance(code, str) else StageError.code
+        new = _fault(words, error)
     elif isinstance(error, ExceptionGroup):
         members = [cast(Exception, stand_ins.get(id(e), e)) for e in error.exceptions]
         new = ExceptionGroup(words, members)
@@ -225,9 +226,22 @@ def _stand_in(error: Exception, words: str, stand_ins: dict[int, BaseException])
     return new.with_traceback(error.__traceback__)
 
 
+def _fault(words: str, error: StreamFault) -> StreamFault:
+    offset, code = _get(error, "offset"), _get(error, "code")
+    new = StreamFault(words, offset=offset if isinstance(offset, int) else 0)
+    new.code = code if isinstance(code, str) else StageError.code
+    return new
+
+
 def _link(error: BaseException, stand_ins: dict[int, BaseException]) -> None:
     """Put what stands for the errors behind an error in their place."""
     hushed = error.__suppress_context__
-    error.__cause__ = stand_ins.get(id(error.__cause__), error.__cause__)
-    error.__context__ = stand_ins.get(id(error.__context__), error.__context__)
-    error.__suppress_context__ = hushed
+    for name in ("__cause__", "__context__"):
+        behind = getattr(error, name)
+        if id(behind) in stand_ins:
+            _set(error, name, stand_ins[id(behind)])
+    _set(error, "__suppress_context__", hushed)
+
+
+def _set(error: BaseException, name: str, value: Any) -> None:
+    object.__setattr__(error, name, value)  # of a frozen dataclass as well

@@ -51,7 +51,7 @@ _SCHEME: Final = re.compile(
     r"api-?key|aws4-[a-z0-9-]+|basic|bearer|digest|dpop|hawk|negotiate|ntlm|oauth|scram-.*|token",
     re.IGNORECASE,
 )
-_PARAMETER: Final = re.compile(r'([\w-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,;"]+)')
+_PARAMETER: Final = re.compile(r'(?<![\w-])([\w-]++)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,;"]+)')
 _QUOTED: Final = re.compile(r"\\([0-3][0-7]{2})|\\(.)")
 _HARMLESS_PARAMETERS: Final = frozenset(
     ("algorithm", "charset", "nc", "qop", "realm", "signedheaders", "uri", "userhash")

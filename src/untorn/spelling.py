@@ -11,7 +11,6 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from html.entities import codepoint2name
-from itertools import groupby
 from typing import Final, TypeAlias
 
 __all__ = ["Spelled"]
@@ -20,8 +19,11 @@ _Atom: TypeAlias = "str | _Alternatives"
 """A pattern for a character that is written; or, of a character that came of another, all."""
 _Alternatives: TypeAlias = list[list[_Atom]]
 """All spellings of a character, of two that begin alike the longer one first."""
+_Piece: TypeAlias = str | _Alternatives
+"""Characters that have but one spelling, or one that has more."""
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]")
+_PLAIN: Final = "[A-Za-z0-9_.~-]+"
+_PIECES: Final = re.compile(rf"{_PLAIN}|\\+|.", re.DOTALL)
 _SHORT: Final = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f"}
 _NAMES: Final = codepoint2name | {ord("'"): "apos"}
 # What was escaped is escaped again where it is quoted: so there may be several.
@@ -48,7 +50,8 @@ class Spelled:
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where each secret begins and ends; those that overlap, too."""
         for pattern in self._patterns:
-            yield from pattern.spans(text)
+            if pattern.anchor in text:
+                yield from pattern.spans(text)
 
     def begun(self, text: str) -> int:
         """Return where the text ends in the beginning of a secret, or else its length."""
@@ -56,23 +59,21 @@ class Spelled:
 
 
 class _Pattern:
-    """One secret, as the spellings of its characters."""
+    """One secret, in pieces."""
 
-    def __init__(self, characters: list[_Alternatives]) -> None:
-        runs = [(plain, [*run]) for plain, run in groupby(characters, key=_is_plain)]
-        plain = ["".join(str(each[0][0]) for each in run) if plain else "" for plain, run in runs]
-        self._head = plain[0]
-        self._anchor = max(plain, key=len)
+    def __init__(self, pieces: list[_Piece]) -> None:
+        plain = [piece if isinstance(piece, str) else "" for piece in pieces]
+        self.anchor = max(plain, key=len)
         """What stands in every spelling, and is searched for first: that is fast."""
-        self._characters = characters
-        self._longest = sum(1 if _is_plain(each) else _MOST for each in characters)
+        self._head = plain[0]
+        self._pieces = pieces
+        self._longest = sum(map(len, plain)) + _MOST * plain.count("")
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        if self._anchor in text:
-            found = self._whole.search(text)
-            while found is not None:
-                yield found.span()
-                found = self._whole.search(text, found.start() + 1)
+        found = self._whole.search(text)
+        while found is not None:
+            yield found.span()
+            found = self._whole.search(text, found.start() + 1)
 
     def begun(self, text: str) -> int:
         start = max(0, len(text) - self._longest)
@@ -91,7 +92,10 @@ class _Pattern:
 
     @cached_property
     def _whole(self) -> re.Pattern[str]:
-        return re.compile("".join(map(_whole, self._characters)))
+        pieces = (
+            re.escape(each) if isinstance(each, str) else _whole(each) for each in self._pieces
+        )
+        return re.compile("".join(pieces))
 
     @cached_property
     def _unfinished(self) -> re.Pattern[str]:
@@ -99,7 +103,7 @@ class _Pattern:
 
         From where the text ends on, each character that would follow is at the end as well.
         """
-        *some, last = self._characters
+        *some, last = [character for piece in self._pieces for character in _characters(piece)]
         begun, going_on = map(_begun, some[:1]), map(_going_on, some[1:])
         return re.compile("".join([*begun, *going_on, _unfinished(last)]))
 
@@ -107,9 +111,8 @@ class _Pattern:
 # --- the patterns -------------------------------------------------------------------
 
 
-def _is_plain(character: _Alternatives) -> bool:
-    [first, *others] = character
-    return not others and isinstance(first[0], str) and _PLAIN.fullmatch(first[0]) is not None
+def _characters(piece: _Piece) -> list[_Alternatives]:
+    return [[[char]] for char in map(re.escape, piece)] if isinstance(piece, str) else [piece]
 
 
 def _one_of(alternatives: Iterable[Iterable[str]]) -> str:
@@ -151,37 +154,35 @@ def _or_end(atom: _Atom) -> str:
 # --- the spellings ------------------------------------------------------------------
 
 
-def _forms(secret: str) -> Iterator[list[_Alternatives]]:
+def _forms(secret: str) -> Iterator[list[_Piece]]:
     """Yield a secret, and what of its base64 does not depend on what stands around it."""
     yield [*_spellings(secret)]
     raw = secret.encode("utf-8", "surrogatepass")
     for before, mixed in ((0, 0), (1, 2), (2, 3)):
-        encoded = b64encode(bytes(before) + raw)[: (before + len(raw)) * 8 // 6].decode()
+        encoded = b64encode(bytes(before) + raw)[mixed : (before + len(raw)) * 8 // 6].decode()
+        chars = _PIECES.findall(encoded)
         yield [
-            [*alternatives, *_IN_URLS.get(char, ())]
-            for char, alternatives in zip(encoded[mixed:], _spellings(encoded[mixed:]), strict=True)
+            piece if isinstance(piece, str) else [*piece, *_IN_URLS[char]]
+            for char, piece in zip(chars, _spellings(encoded), strict=True)
         ]
 
 
-def _spellings(text: str) -> Iterator[_Alternatives]:
+def _spellings(text: str) -> Iterator[_Piece]:
     """Yield the spellings of each character; of several backslashes, those of all together."""
     escape, escaped = r"\\", ""  # one is enough in front of the first
-    for char, run in groupby(text):
-        number = len([*run])
-        if _PLAIN.match(char):
-            for _ in range(number):
-                yield [[char]]
-        elif char == "\\":
+    for piece in _PIECES.findall(text):
+        if re.match(_PLAIN, piece):
+            yield str(piece)
+        elif piece[0] == "\\":
+            number = len(piece)
             several: list[_Atom] = [r"\\"] * number
             escaped_too = rf"\\{{0,{7 * number}}}+"
-            words = [atoms * number for atoms in _in_other_words(char, escape)]
+            words = [atoms * number for atoms in _in_other_words("\\", escape)]
             yield [*words, [*several, escaped_too]]
         else:
-            for _ in range(number):
-                yield [*_in_other_words(char, escape), *_itself(char, escaped)]
-                escape, escaped = _SOME, _ANY
+            yield [*_in_other_words(piece, escape), *_itself(piece, escaped)]
         # What a backslash has before it may have taken those of what follows.
-        escape, escaped = (_ANY if char == "\\" else _SOME), _ANY
+        escape, escaped = (_ANY if piece[0] == "\\" else _SOME), _ANY
 
 
 def _itself(char: str, escaped: str) -> _Alternatives:
