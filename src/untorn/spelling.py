@@ -169,7 +169,7 @@ def _forms(secret: str) -> Iterator[list[_Piece]]:
 
 def _spellings(text: str) -> Iterator[_Piece]:
     """Yield the spellings of each character; of several backslashes, those of all together."""
-    escape, escaped = r"\\", ""  # one is enough in front of the first
+    escape = _SOME
     for piece in _PIECES.findall(text):
         if re.match(_PLAIN, piece):
             yield str(piece)
@@ -180,14 +180,14 @@ def _spellings(text: str) -> Iterator[_Piece]:
             words = [atoms * number for atoms in _in_other_words("\\", escape)]
             yield [*words, [*several, escaped_too]]
         else:
-            yield [*_in_other_words(piece, escape), *_itself(piece, escaped)]
+            yield [*_in_other_words(piece, escape), *_itself(piece)]
         # What a backslash has before it may have taken those of what follows.
-        escape, escaped = (_ANY if piece[0] == "\\" else _SOME), _ANY
+        escape = _ANY if piece[0] == "\\" else _SOME
 
 
-def _itself(char: str, escaped: str) -> _Alternatives:
+def _itself(char: str) -> _Alternatives:
     """Return a character as it is, or as its UTF-8 is where that is read as Latin-1."""
-    itself: _Alternatives = [[*([escaped] if escaped else []), re.escape(char)]]
+    itself: _Alternatives = [[_ANY, re.escape(char)]]
     if ord(char) < _ASCII:
         return itself
     octets = char.encode("utf-8", "surrogatepass").decode("latin-1")
