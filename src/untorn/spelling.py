@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from html.entities import codepoint2name
 from typing import Final, TypeAlias
@@ -17,7 +17,7 @@ __all__ = ["Spelled"]
 
 _Atom: TypeAlias = "str | _Alternatives"
 """A pattern for a character that is written; or, of a character that came of another, all."""
-_Alternatives: TypeAlias = list[list[_Atom]]
+_Alternatives: TypeAlias = list[Sequence[_Atom]]
 """All spellings of a character, of two that begin alike the longer one first."""
 _Piece: TypeAlias = str | _Alternatives
 """Characters that have but one spelling, or one that has more."""
@@ -177,7 +177,7 @@ def _spellings(text: str) -> Iterator[_Piece]:
             number = len(piece)
             several: list[_Atom] = [r"\\"] * number
             escaped_too = rf"\\{{0,{7 * number}}}+"
-            words = [atoms * number for atoms in _in_other_words("\\", escape)]
+            words = [[*atoms] * number for atoms in _in_other_words("\\", escape)]
             yield [*words, [*several, escaped_too]]
         else:
             yield [*_in_other_words(piece, escape), *_itself(piece)]
@@ -199,9 +199,8 @@ def _in_other_words(char: str, escape: str) -> _Alternatives:
     point = ord(char)
     first, *second = char.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
     found: _Alternatives = [[r"\+"]] if char == " " else []
-    found.append([escape, "u", *_hex(first)])
-    for unit in second:  # of a surrogate pair
-        found[-1] += [_SOME, "u", *_hex(unit)]
+    pair = [atom for unit in second for atom in (_SOME, "u", *_hex(unit))]
+    found.append([escape, "u", *_hex(first), *pair])
     if point < _BYTE:
         found += [[escape, "x", *_hex(f"{point:02x}")], [escape, *f"{point:03o}"]]
     if char in _SHORT:

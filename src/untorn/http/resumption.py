@@ -120,7 +120,7 @@ class Resumption:
             why, wish = "its events have no ids to go on behind", "ids"
         else:
             [strange, *_] = _IN_NO_FIELD.findall(self.last_event_id)
-            why = f"no header can carry the {strange!r} in its last id"
+            why = f"no header can carry its last id, which has {strange!r} in it"
             wish = "ids without control characters"
         return (
             f"The feed was cut and cannot be resumed, for {why}; ask the service for {wish}, "
