@@ -83,6 +83,16 @@ class Fixed(Exception):
         return self.say()
 
 
+class Silent(Fixed):
+    """One that says it in its `repr` alone."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+    def __repr__(self) -> str:
+        return self.say()
+
+
 class Coded(Exception):
     code = KEY
 
@@ -137,6 +147,7 @@ ERRORS: list[Callable[[], Exception]] = [
     lambda: Frozen(KEY),
     lambda: ValueError(KEY, Broken()),
     lambda: Fixed(KEY),
+    lambda: Silent(KEY),
     Coded,
     lambda: OwnFault(KEY),
     lambda: Hostile(KEY),
@@ -212,7 +223,15 @@ def test_a_cause_that_stays_hides_no_context() -> None:
 
 
 def test_an_error_that_breaks_whoever_looks_is_not_handed_on() -> None:
+    """A fault is a fault still."""
+
+    class HostileFault(Hostile, StreamFault):
+        code = "own"
+
     assert "Hostile, which cannot be" in str(forget_secrets(Hostile(KEY), REQUEST))
+    fault = forget_secrets(HostileFault(KEY, offset=7), REQUEST)
+    assert type(fault) is StreamFault
+    assert str(fault).startswith("HostileFault, which cannot be")
 
 
 def test_an_exit_is_never_replaced() -> None:

@@ -71,7 +71,7 @@ def keys_of(request: Any) -> set[str]:
 def requests_of(response: Any) -> Iterator[Any]:
     """Yield what was sent for a response, as far as it knows: with redirects, several."""
     for each in (response, *(getattr(response, "history", None) or ())):
-        with suppress(RuntimeError):  # of httpx2 and httpx: it was made and not received
+        with suppress(Exception):  # those of httpx2 and httpx raise if they know of none
             # aiohttp's says what was sent after it was.
             yield getattr(each, "request_info", None) or getattr(each, "request", None)
 

@@ -77,10 +77,13 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
         except StopAsyncIteration:
             raise
         except Exception as error:
-            shown = self.hide(error)
-            if shown is error:
+            if (shown := self.hide(error)) is error:
+                del shown
                 raise
-        raise shown  # and not in the handler: the other one would be behind it
+        try:
+            raise shown  # and not in the handler: the other one would be behind it
+        finally:
+            del shown
 
     def hide(self, error: F) -> F:
         """Return an error without what the request keeps secret, as services repeat it."""
