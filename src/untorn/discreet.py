@@ -12,7 +12,7 @@ from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final, TypeVar, cast
 
 from .faults import StageError, StreamFault
-from .hidden import Hiding
+from .hidden import Hiding, in_octets
 from .secrets import credentials_of, requests_of
 
 __all__ = ["StandIn", "forget_secrets"]
@@ -180,7 +180,7 @@ def _leaf(value: Any, hiding: Hiding, stand_ins: dict[int, BaseException]) -> An
     if isinstance(value, BaseException):
         return stand_ins.get(id(value), value)
     if isinstance(value, bytes):
-        return hiding.octets(value, hiding.sentence)
+        return in_octets(value, hiding.sentence)
     try:
         shown = value if isinstance(value, str) else repr(value)
     except Exception:  # what it holds cannot be seen to

@@ -12,7 +12,7 @@ from typing import Any, Final
 from .secrets import SHORTEST, secrets_of
 from .spelling import Spelled
 
-__all__ = ["HIDDEN", "Hiding"]
+__all__ = ["HIDDEN", "Hiding", "in_octets"]
 
 HIDDEN: Final = "[hidden]"
 _CUT: Final = "..."
@@ -61,8 +61,9 @@ class Hiding:
     def _cut(self, part: str) -> str:
         return part if len(part) < SHORTEST else self.begun(part)
 
-    def octets(self, data: bytes, hide: Callable[[str], str] | None = None) -> bytes:
-        """Return bytes without them, in UTF-8 or Latin-1; `hide` may be another of these."""
-        text = data.decode("latin-1")
-        hidden = (hide or self.text)(text)
-        return data if hidden == text else hidden.encode("latin-1")
+
+def in_octets(data: bytes, hide: Callable[[str], str]) -> bytes:
+    """Return what `hide` leaves of bytes, whether they are UTF-8 or Latin-1."""
+    text = data.decode("latin-1")
+    hidden = hide(text)
+    return data if hidden == text else hidden.encode("latin-1")

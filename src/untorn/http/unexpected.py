@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from anyio import move_on_after
 
 from ..faults import UnexpectedResponse
-from ..hidden import HIDDEN, Hiding
+from ..hidden import HIDDEN, Hiding, in_octets
 from ..secrets import requests_of
 from .answer import Answer, Headers, leave
 from .content_coding import package_for
@@ -55,7 +55,7 @@ async def _unexpected(
     # Of the field as it came: no key is found in lower case.
     kind = media_type(hiding.text(answer.field("content-type") or ""))
     body = b"" if answer.undecodable else await _beginning(answer, seconds)
-    body = hiding.octets(body, hiding.begun)
+    body = in_octets(body, hiding.begun)
     message, after = said(body.decode("utf-8", "replace"), kind), _retry_after(answer.headers)
     # Once more: what was escaped in JSON or HTML is not so any longer.
     message = message and hiding.sentence(message)
