@@ -188,8 +188,7 @@ class Flow(Generic[E, V]):
         with suppress(Exception):  # to have no value may be the bug
             partial = reduction.reducer.value
         position = Position(self._stages.decoder.offset, reduction.frames, reduction.events)
-        error = StageError("A stage", bug, offset=position.bytes)
-        self._source.hide(error)
+        error = self._source.hide(StageError("A stage", bug, offset=position.bytes))
         return Failed(error, partial, position)
 
     def _finish(self) -> None:
@@ -235,7 +234,7 @@ class Flow(Generic[E, V]):
             self.clock.stop()
 
     def _broken(self, error: BaseException) -> Cut:
-        self._source.hide(error)
+        error = self._source.hide(error)
         return Cut(Cause.TRANSPORT, error, offset=self._stages.decoder.offset)
 
     async def _read_on(self) -> None:
@@ -424,8 +423,7 @@ async def close_in_time(source: Source, deadline: float) -> BaseException | None
         except BaseException as error:
             if isinstance(error, get_cancelled_exc_class()) and _was_asked(scope):
                 raise
-            source.hide(error)
-            raised = error
+            raised = source.hide(error)
     if scope.cancelled_caught:
         return TimeoutError(f"Closing the source took over {CLOSE_SECONDS} s")
     return raised

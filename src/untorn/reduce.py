@@ -161,8 +161,8 @@ asking on: whether it shared a read with the event before it must make no differ
 """
 
 
-Hide: TypeAlias = Callable[[StreamFault], object]
-"""Takes out of a fault what nobody may see."""
+Hide: TypeAlias = Callable[[StreamFault], StreamFault]
+"""Returns a fault without what nobody may see."""
 
 
 @final
@@ -245,7 +245,7 @@ class Reduction(Generic[E, V]):
         ended = self.reducer.ended
         if isinstance(ending, StreamFault):
             if self._hide is not None:
-                self._hide(ending)
+                ending = self._hide(ending)
             return Failed(ending, value, position)
         if isinstance(ended, str):
             return Completed(value, ended, position)

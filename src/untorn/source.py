@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable
-from contextlib import suppress
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from anyio import EndOfStream
 from anyio.abc import ByteReceiveStream, ObjectReceiveStream
 
-from .hidden import forget_secrets
+from .discreet import forget_secrets
+from .secrets import requests_of
 
 __all__ = ["ByteSource", "Discreet", "Source", "as_source"]
 
@@ -44,12 +44,18 @@ _ACCEPTED: Final = (
 )
 
 
+F = TypeVar("F", bound=BaseException)
+
+
 class Discreet(ABC):
     """Bytes that were asked for with a secret, which whoever sends them may repeat."""
 
     @abstractmethod
-    def hide(self, error: BaseException) -> None:
-        """Take the secret out of an error; each is shown here before it is in an outcome."""
+    def hide(self, error: F) -> F:
+        """Return an error without the secret; each is shown here before it is in an outcome.
+
+        It is another one, a `StreamFault` for a `StreamFault`, where it cannot be changed.
+        """
 
 
 class Source(ABC):
@@ -66,10 +72,9 @@ class Source(ABC):
         from the other would cost a coroutine per read.
         """
 
-    def hide(self, error: BaseException) -> None:
-        """Take out of an error what only the original knows to be secret."""
-        if isinstance(self.original, Discreet):
-            self.original.hide(error)
+    def hide(self, error: F) -> F:
+        """Return an error without what only the original knows to be secret."""
+        return self.original.hide(error) if isinstance(self.original, Discreet) else error
 
     async def aclose(self) -> None:
         """Close whatever can be closed."""
@@ -179,10 +184,9 @@ class _Response(_Iterable):
     closed as well.
     """
 
-    def hide(self, error: BaseException) -> None:
-        """Take out of an error what is secret of the request, if the response knows it."""
-        with suppress(RuntimeError):
-            forget_secrets(error, getattr(self.original, "request", None))
+    def hide(self, error: F) -> F:
+        """Return an error without what is secret of the request, if the response knows it."""
+        return forget_secrets(error, *requests_of(self.original))
 
     def _iterate(self) -> AsyncIterator[Any]:
         iterator: AsyncIterator[Any] = self.original.aiter_bytes()

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
+from base64 import b64encode
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from untorn.testing import Ending
+from untorn.testing import Ending, read_recording
 
 from .commands import BACKENDS, chat, invoke, objects, serving
 
@@ -80,3 +85,114 @@ def test_other_headers_are_no_keys() -> None:
     with serving(wire) as server:
         result = invoke("read", server.url, "--header", "X-Model: gpt-large-1")
     assert result.stdout == "gpt-large-1 says hello"
+
+
+# --- in pieces
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("at", range(1, len(KEY)))
+def test_pieces_of_it_in_two_events_are_no_text(at: int, backend: str) -> None:
+    """What may be its beginning is held back until there is more."""
+    wire = chat("Your key is ", KEY[:at], KEY[at:], ".")
+    with serving(wire) as server:
+        result = invoke("read", server.url, *ARGS, "--backend", backend)
+    assert (result.exit_code, result.stdout) == (0, f"Your key is {STARS}.")
+
+
+@pytest.mark.parametrize("size", range(len(KEY)))
+def test_what_was_held_back_comes_at_the_end(size: int) -> None:
+    """Unless it is much of a key: then there are asterisks."""
+    with serving(chat("Your ", KEY[:size])) as server:
+        result = invoke("read", server.url, *ARGS)
+    assert result.stdout == f"Your {KEY[:size] if size < 6 else '*' * size}"
+
+
+@pytest.mark.parametrize("at", [2, 9])
+def test_pieces_of_it_are_no_notes(at: int) -> None:
+    """Reasoning comes in pieces, too; and a text goes on behind it."""
+    pieces = [
+        ("text", KEY[:at]),
+        ("thinking", f"It is {KEY[:at]}"),
+        ("thinking", f"{KEY[at:]}."),
+        ("text", f"{KEY[at:]}, no other."),
+    ]
+    wire = sse({"type": "message_start", "message": {"id": "m", "content": []}}, "message_start")
+    for number, (kind, text) in enumerate(pieces):
+        head = {"type": "content_block_start", "index": number}
+        delta = {"type": f"{kind}_delta", kind: text}
+        wire += sse({**head, "content_block": {"type": kind, kind: ""}}, "content_block_start")
+        body = {"type": "content_block_delta", "index": number, "delta": delta}
+        wire += sse(body, "content_block_delta")
+        wire += sse({"type": "content_block_stop", "index": number}, "content_block_stop")
+    with serving(wire + sse({"type": "message_stop"}, "message_stop")) as server:
+        result = invoke("read", server.url, *ARGS, "--dialect", "anthropic")
+    assert result.exit_code == 0
+    assert KEY not in result.stdout + result.stderr
+    assert "reasoning: It is " in result.stderr and KEY[at:] not in result.stderr
+
+
+@pytest.mark.parametrize("spelled", ["".join(f"\\u{ord(char):04x}" for char in KEY), KEY])
+def test_the_text_is_seen_to_and_not_the_wire(spelled: str) -> None:
+    """However the wire spells it: also as no search in the wire would find."""
+    wire = chat("It is HERE.").replace(b"HERE", spelled.encode())
+    with serving(wire) as server:
+        texts = invoke("read", server.url, *ARGS)
+        lines = invoke("read", server.url, *ARGS, "--json")
+    assert texts.stdout == f"It is {STARS}."
+    assert KEY not in lines.stdout
+    assert objects(lines.stdout)[-1]["value"]["choices"][0]["text"] == f"It is {STARS}."
+
+
+def test_a_binary_stream_that_has_it_is_read() -> None:
+    """It has checksums, which would be wrong if anything in it were changed."""
+    inner = json.dumps({"type": "message_stop", "said": KEY}).encode()
+    payload = json.dumps({"bytes": b64encode(inner).decode(), "p": KEY}).encode()
+    kinds = {":message-type": b"event", ":event-type": b"chunk"}
+    heads = b"".join(
+        bytes([len(name)]) + name.encode() + b"\x07" + len(kind).to_bytes(2, "big") + kind
+        for name, kind in kinds.items()
+    )
+    prelude = struct.pack(">II", 16 + len(heads) + len(payload), len(heads))
+    wire = prelude + struct.pack(">I", zlib.crc32(prelude)) + heads + payload
+    wire += struct.pack(">I", zlib.crc32(wire))
+    kind = {"content-type": "application/vnd.amazon.eventstream"}
+    with serving(wire, headers=kind) as server:
+        result = invoke("read", server.url, *ARGS, "--dialect", "bedrock", "--json")
+    assert "checksum" not in result.stdout and KEY not in result.stdout
+    assert objects(result.stdout)[-1]["position"]["frames"] == 1
+
+
+@pytest.mark.parametrize("mode", [[], ["--json"]])
+def test_a_number_that_is_a_key_stays_a_number(
+    mode: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the outcome is what it is without a key."""
+    monkeypatch.setenv("UNTORN_TEST_KEY", "1000000")
+    wire = chat("1000000 ", "0000001000000").replace(b'"choices"', b'"created": 1000000, "choices"')
+    with serving(wire) as server:
+        result = invoke("read", server.url, *ARGS, *mode)
+    assert result.exit_code == 0
+    assert '"1000000' not in result.stdout
+    if not mode:
+        assert result.stdout == "1111111 0000001111111"
+
+
+@pytest.mark.parametrize("command", ["read", "record"])
+def test_what_a_proxy_repeats_of_itself_is_hidden(
+    command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The environment names it, with a user and a password."""
+    user = b64encode(f"proxyuser:{KEY}".encode()).decode()
+    said = f"Bad proxy auth Basic {user} of proxyuser:{KEY}".encode()
+    path = tmp_path / "file.rec"
+    output = ["-o", str(path)] if command == "record" else []
+    with serving(said, status=407, headers={"content-type": "text/plain"}) as server:
+        host = server.url.partition("//")[2].rstrip("/")
+        monkeypatch.setenv("HTTP_PROXY", f"http://proxyuser:{quote(KEY, safe='')}@{host}")
+        monkeypatch.setenv("NO_PROXY", "")
+        result = invoke(command, "http://target.example/", *output)
+    assert result.exit_code == 4
+    shown = result.stderr + (str(read_recording(path).wire) if output else "")
+    assert "Bad proxy auth Basic " in shown
+    assert not [secret for secret in (KEY, user, "proxyuser") if secret in shown]

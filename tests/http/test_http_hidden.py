@@ -10,6 +10,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import aiohttp
+import anyio
+import httpx
 import httpx2
 import pytest
 from served import Answer, Peer, everything_said, served
@@ -26,8 +28,9 @@ from untorn import (
 )
 from untorn.cli.dialects import DIALECTS
 from untorn.dialects import JsonSse, Sse, StrictSse
+from untorn.discreet import StandIn, forget_secrets
 from untorn.frame import SseFrame
-from untorn.hidden import forget_secrets, hide_secrets
+from untorn.hidden import Hiding
 from untorn.http import RequestSource, connect, open_response, stream
 from untorn.http.media_types import media_types_of
 from untorn.reduce import Dialect, Reducer
@@ -322,6 +325,25 @@ def bug(said: str) -> None:
     raise OSError(5, f"cannot do {said}", said)
 
 
+def group(said: str) -> None:
+    raise ExceptionGroup(said, [OSError(said)])
+
+
+class Sealed(Exception):
+    """One that says what it was made of, wherever it keeps that."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__()
+        self._say = lambda: said
+
+    def __str__(self) -> str:
+        return self._say()
+
+
+def sealed(said: str) -> None:
+    raise Sealed(said)
+
+
 def other_bug(said: str) -> None:
     said.encode().decode("ascii" if "\xe9" in said else "utf-16")
 
@@ -329,7 +351,7 @@ def other_bug(said: str) -> None:
 @on_asyncio
 @every_way
 @pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("tell", [own, own_for_a_reason, bug, other_bug])
+@pytest.mark.parametrize("tell", [own, own_for_a_reason, bug, other_bug, group, sealed])
 async def test_fault_or_bug_of_any_dialect(
     way: Reads, tell: Callable[[str], object], late: bool
 ) -> None:
@@ -471,6 +493,44 @@ async def test_response_that_knows_no_request(library: ModuleType) -> None:
     assert SAID in str(events.outcome.error)
 
 
+async def test_what_cannot_be_changed_is_not_handed_on(library: ModuleType) -> None:
+    """Not by a stream, and not by a source that is read as it is."""
+    client = library.AsyncClient(transport=library.MockTransport(lambda request: sealed(SAID)))
+    async with stream(client, "GET", "http://test", dialect=Sse(), headers=HEADERS) as events:
+        async for _ in events.events():
+            pass
+    assert isinstance(events.outcome, Interrupted)
+    assert repr(events.outcome.error) == "StandIn('Sealed: Wrong key [hidden]')"
+    source = RequestSource(client, "GET", "http://test", media_types=["*/*"], headers=HEADERS)
+    with pytest.raises(StandIn, match="Sealed: Wrong key") as raised:
+        await anext(source)
+    assert raised.value.__context__ is None
+    await source.aclose()
+    await client.aclose()
+
+
+async def test_what_a_response_raises_when_it_is_closed_has_no_key() -> None:
+    class Body(httpx.AsyncByteStream):
+        async def __aiter__(self) -> Any:
+            yield event("a")
+            await anyio.sleep_forever()
+
+        async def aclose(self) -> None:
+            raise Sealed(SAID)
+
+    def answer(request: Any) -> Any:
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Body())
+
+    async with (
+        httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client,
+        stream(client, "GET", "http://test", dialect=Sse(), headers=HEADERS) as events,
+    ):
+        async for _ in events.events():
+            break
+    assert isinstance(events.close_error, StandIn)
+    assert KEY not in repr(events.close_error)
+
+
 # --- alone
 
 
@@ -481,7 +541,7 @@ def request_with(**headers: str) -> Any:
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_each_form_is_hidden(form: str) -> None:
     request = request_with(authorization=f"Bearer {KEY}")
-    assert hide_secrets(f"It is {form}.", request) == "It is [hidden]."
+    assert Hiding(request).text(f"It is {form}.") == "It is [hidden]."
 
 
 def test_what_nests_deeper_than_python_recurses() -> None:

@@ -13,6 +13,8 @@ from anyio import wait_writable
 from rich.console import Console
 from rich.text import Text
 
+from .redaction import Redaction
+
 __all__ = ["Notes", "Output", "console_on", "visible"]
 
 # A pipe that can be written to takes so much without waiting (POSIX, `write`).
@@ -28,11 +30,13 @@ def visible(text: str) -> str:
 class Output:
     """Standard output: `write` collects, `flush` writes it out.
 
-    In UTF-8 whatever the locale, and exactly as it is unless it goes to a terminal.
+    In UTF-8 whatever the locale, and exactly as it is unless it goes to a terminal; but
+    without secrets. What may be the beginning of one waits for more, or for `release`.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, redaction: Redaction | None = None) -> None:
         self._stream = stream
+        self._redaction = redaction or Redaction()
         self._pending = bytearray()
         self._can_wait = True
         self.is_terminal = stream.isatty()
@@ -40,6 +44,13 @@ class Output:
 
     def write(self, text: str) -> None:
         """Add text to what is to be written."""
+        self._add(self._redaction.feed(text))
+
+    def release(self) -> None:
+        """Add what was held back: something else follows it."""
+        self._add(self._redaction.end())
+
+    def _add(self, text: str) -> None:
         if text:
             self.at_line_start = text.endswith("\n")
         shown = visible(text) if self.is_terminal else text
@@ -77,16 +88,30 @@ class Output:
 
 
 class Notes:
-    """Standard error: coloured on a terminal and plain elsewhere, never wrapped."""
+    """Standard error: coloured on a terminal and plain elsewhere, never wrapped.
 
-    def __init__(self) -> None:
+    Without secrets, as the output.
+    """
+
+    def __init__(self, redaction: Redaction | None = None) -> None:
         self._console = console_on(sys.stderr)
+        self._redaction = redaction or Redaction()
+        self._style = ""
         self.at_line_start = True
 
     def piece(self, text: str, style: str = "") -> None:
         """Write text, the line of which goes on."""
-        self.at_line_start = text.endswith("\n")
-        self._console.print(Text(visible(text), style), end="")
+        self._style = style
+        self._print(self._redaction.feed(text))
+
+    def release(self) -> None:
+        """Write what was held back: something else follows it."""
+        self._print(self._redaction.end())
+
+    def _print(self, text: str) -> None:
+        if text:
+            self.at_line_start = text.endswith("\n")
+            self._console.print(Text(visible(text), self._style), end="")
 
 
 def console_on(stream: TextIO) -> Console:

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from anyio import current_time, move_on_after, sleep_forever
 
@@ -17,6 +17,8 @@ from ..source import Discreet
 from .source import Bytes
 
 __all__ = ["Peeked"]
+
+F = TypeVar("F", bound=BaseException)
 
 # As much as one frame may have; what has shown no frame by then is taken as it looks.
 _MOST: Final = Limits().frame_bytes
@@ -60,10 +62,9 @@ class Peeked(AsyncIterator[bytes], Discreet):
             await sleep_forever()
         return await anext(self._source)
 
-    def hide(self, error: BaseException) -> None:
-        """Take out of an error what the source knows to be secret."""
-        if isinstance(self._source, Discreet):
-            self._source.hide(error)
+    def hide(self, error: F) -> F:
+        """Return an error without what the source knows to be secret."""
+        return self._source.hide(error) if isinstance(self._source, Discreet) else error
 
     async def aclose(self) -> None:
         """Close the source."""

@@ -26,7 +26,7 @@ from .reading import (
     total_option,
 )
 from .request import Asking, is_url, request_of, request_options, url_of, why
-from .source import Bytes, FileBytes, ShownBytes
+from .source import Bytes, FileBytes, ResponseBytes
 from .status import backend_option, run, status_of
 
 __all__ = ["read"]
@@ -96,9 +96,12 @@ def read(
 ) -> None:
     """Read the input to its end and exit with the status of its outcome."""
     clocks = Clocks(idle=idle, total=total)
+    keys: set[str] = set()
     if isinstance(input, httpx2.URL):
         request = request_of(input, headers, data, method)
-        source: Bytes = ShownBytes(request, media_types(dialect), clocks=clocks)
+        response = ResponseBytes(request, media_types(dialect), clocks=clocks)
+        source: Bytes = response
+        keys = response.keys
     elif headers or data is not None or method:
         raise click.UsageError("--header, --data and --method are for URLs.")
     elif dialect == AUTO and _holds_recording(input):
@@ -106,7 +109,7 @@ def read(
     else:
         source = FileBytes(input)
     limits = {"read_bytes": chunk, "frame_bytes": frame_bytes, "total_bytes": total_bytes}
-    reading = Reading(dialect, as_json, limits, clocks)
+    reading = Reading(dialect, as_json, limits, clocks, keys)
     raise SystemExit(status_of(run(partial(reading.read, source), backend)))
 
 

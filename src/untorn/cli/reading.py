@@ -20,6 +20,7 @@ from .dialects import AUTO, DIALECTS
 from .given import seconds
 from .output import Notes, Output
 from .peek import Peeked
+from .redaction import Redaction
 from .show import JsonShow, Show, TextShow
 from .source import Bytes
 
@@ -70,6 +71,8 @@ class Reading:
     limits: dict[str, int | None] = field(default_factory=dict)
     """Those that were given; the dialect has the others."""
     clocks: Clocks = field(default_factory=Clocks)
+    keys: set[str] = field(default_factory=set, repr=False)
+    """What is not shown, though it may be in the stream."""
 
     async def read(self, opened: Bytes) -> Outcome[Any]:
         """Read a source to its end, show it, and return the outcome."""
@@ -105,10 +108,12 @@ class Reading:
         return replace(dialect.limits, **given)
 
     def _show(self, value: Any) -> Show:
-        out = Output(sys.stdout.buffer)
+        # Each has its own, for each is a text of its own.
+        redaction, stdout = Redaction(self.keys), sys.stdout.buffer
         if self.as_json:
-            return JsonShow(out)
-        return TextShow(out, Notes(), is_chat=isinstance(value, Message))
+            return JsonShow(Output(stdout), redaction)
+        notes = Notes(Redaction(self.keys))
+        return TextShow(Output(stdout, redaction), notes, is_chat=isinstance(value, Message))
 
 
 def _cancelled(outcome: Outcome[Any]) -> Outcome[Any]:

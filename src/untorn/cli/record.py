@@ -17,7 +17,6 @@ from anyio import current_time, move_on_after
 from rich.progress import Progress, TextColumn
 
 from ..outcome import Outcome
-from ..secrets import secrets_of
 from ..testing.recorder import Recorder, open_recording
 from .dialects import media_types
 from .output import Notes, console_on
@@ -91,7 +90,7 @@ def record(
     source = UnjudgedBytes(request, media_types(dialect))
     most = sys.maxsize if total_bytes is None else total_bytes
     bounds = _Bounds(idle or inf, total or inf, most)
-    redaction = Redaction(secrets_of(request))
+    redaction = Redaction(source.secrets)
     opened = partial(_recorder, request.method, redaction.text(str(url)), path, force)
     run(partial(_record, source, bounds, redaction, opened), backend)
     raise SystemExit(status_of(run(partial(_judge, path, dialect), backend)))
@@ -207,17 +206,21 @@ class _Copy:
             headers = {name: shown(value) for name, value in answer.response.headers.items()}
             self._recorder.response(answer.status, shown(answer.reason), headers)
             if answer.undecodable:
-                raise _Left(f"nothing here can decode {answer.undecodable[0]!r}")
+                given = headers.get("content-encoding", "")
+                coding = (
+                    answer.undecodable[0] if given == answer.field("content-encoding") else given
+                )
+                raise _Left(f"nothing here can decode {coding!r}")
             while (chunk := await self._in_time(anext(self._source, None))) is not None:
                 self._take(chunk)
                 self._tick()
         finally:
-            self._recorder.piece(self._redaction.end())
+            self._recorder.piece(self._redaction.end().encode("latin-1"))
             with suppress(Exception):  # what there was is recorded
                 await self._source.aclose()
 
     def _take(self, chunk: bytes) -> None:
-        self._recorder.piece(self._redaction.feed(chunk[: self._room]))
+        self._recorder.piece(self._redaction.octets(chunk[: self._room]))
         self._room -= len(chunk)
         if self._room < 0:
             raise _Left(f"more than {self._bounds.bytes:,} bytes came")

@@ -1,53 +1,82 @@
-"""A body without the secrets that a service repeats in it."""
+"""A text without the secrets that a service repeats in it."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from typing import Final
 
 from ..secrets import SHORTEST
+from ..spelling import Spelled
 
 __all__ = ["Redaction"]
 
-_FILLER: Final = b"*"
+_FILLER: Final = "*"
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 class Redaction:
-    """Puts asterisks, as many as there were bytes, in the place of secrets.
+    """Puts as many asterisks in the place of secrets as they have characters.
 
-    So every byte stays where it was. A read that ends as a secret begins gives up its
-    last bytes to the next one, for they may belong together.
+    In that of a secret that is a number there is another one, for the sake of JSON.
+
+    What comes in pieces is as if it had come at once: where one ends in what may be the
+    beginning of a secret, that is held back until there is more.
     """
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        """Take the secrets, the longest first."""
-        self._secrets = [secret.encode("utf-8", "surrogateescape") for secret in secrets]
-        self._held = b""
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        secrets = {*secrets}
+        self._spelled = Spelled(secrets)
+        self._digit = next(digit for digit in "123456789" if {digit} not in map(set, secrets))
+        # What is held back, as it came and as it is to be shown so far.
+        self._held = self._shown = ""
 
-    def feed(self, data: bytes) -> bytes:
-        """Return what may be shown of a read."""
-        data = self._held + data
-        for secret in self._secrets:
-            data = data.replace(secret, _FILLER * len(secret))
-        stop = len(data) - max((_begun(secret, data) for secret in self._secrets), default=0)
-        self._held = data[stop:]
-        return data[:stop]
+    def feed(self, text: str) -> str:
+        """Return what may be shown by now."""
+        text = self._held + text
+        shown = self._painted(text, self._shown + text[len(self._held) :])
+        stop = self._spelled.begun(text)
+        self._held, self._shown = text[stop:], shown[stop:]
+        return shown[:stop]
+
+    def end(self) -> str:
+        """Return what was held back; if it tells much of a secret, asterisks."""
+        shown, much = self._shown, len(self._held) >= SHORTEST
+        self._held = self._shown = ""
+        return _FILLER * len(shown) if much else shown
 
     def text(self, text: str) -> str:
         """Return what may be shown of a text that is whole."""
-        data = text.encode("utf-8", "surrogateescape")
-        for secret in self._secrets:
-            data = data.replace(secret, _FILLER * len(secret))
-        return data.decode("utf-8", "surrogateescape")
+        return self._painted(text, text)
 
-    def end(self) -> bytes:
-        """Return what was held back: the beginning of a secret, hidden if it tells much of it."""
-        held, self._held = self._held, b""
-        size = max((_begun(secret, held) for secret in self._secrets), default=0)
-        return held if size < SHORTEST else _FILLER * len(held)
+    def json(self, text: str) -> str:
+        """Return what may be shown of a JSON text: its strings are seen to, and stay strings."""
+        return _STRING.sub(self._string, text) if self._spelled else text
+
+    def octets(self, data: bytes) -> bytes:
+        """Return what may be shown by now of bytes, whether they are UTF-8 or Latin-1."""
+        return self.feed(data.decode("latin-1")).encode("latin-1")
+
+    def _string(self, found: re.Match[str]) -> str:
+        text = json.loads(found[0])
+        shown = self.text(text)
+        return found[0] if shown == text else json.dumps(shown, ensure_ascii=False)
+
+    def _painted(self, text: str, shown: str) -> str:
+        """Return what is shown of a text, where part of it may be hidden already."""
+        spans = [*self._spelled.spans(text)]
+        if not spans:
+            return shown
+        painted = [*shown]
+        for start, end in spans:
+            if _is_number(text[start:end]):  # it stays one, unless it is part of another secret
+                for at in range(start, end):
+                    painted[at] = _FILLER if painted[at] == _FILLER else self._digit
+            else:
+                painted[start:end] = _FILLER * (end - start)
+        return "".join(painted)
 
 
-def _begun(secret: bytes, data: bytes) -> int:
-    """Return how many of the last bytes are the beginning of a secret."""
-    most = min(len(secret), len(data))
-    return next((size for size in range(most, 0, -1) if data.endswith(secret[:size])), 0)
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

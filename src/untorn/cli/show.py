@@ -22,6 +22,7 @@ from ..faults import UnexpectedResponse
 from ..json_text import event_name, fields_of, json_text
 from ..outcome import Completed, Failed, Interrupted, Outcome, StreamInterrupted
 from .output import Notes, Output
+from .redaction import Redaction
 
 __all__ = [
     "JsonShow",
@@ -50,8 +51,9 @@ class Show(ABC):
 class JsonShow(Show):
     """One object per line: `kind` says what it is, the last one is the `outcome`."""
 
-    def __init__(self, out: Output) -> None:
+    def __init__(self, out: Output, redaction: Redaction | None = None) -> None:
         self._out = out
+        self._redaction = redaction or Redaction()
 
     async def event(self, event: Any) -> None:
         """Write an event: its fields, under the names they have in Python."""
@@ -62,8 +64,11 @@ class JsonShow(Show):
         await self._write({"kind": "outcome", **outcome_object(outcome)})
 
     async def _write(self, value: dict[str, Any]) -> None:
-        self._out.write(json_text(value) + "\n")
+        self._out.write(self._redaction.json(json_text(value)) + "\n")
         await self._out.flush()
+
+
+_NOTED = (ReasoningDelta, RefusalDelta, ToolCallDone)
 
 
 class TextShow(Show):
@@ -86,6 +91,9 @@ class TextShow(Show):
         """Write what a reader of the answer wants to see."""
         if getattr(event, "choice", 0) != 0:
             return
+        if self._shares and isinstance(event, _NOTED):
+            self._out.release()
+            await self._out.flush()
         match event:
             case TextDelta(text):
                 self._write(text)
@@ -104,7 +112,9 @@ class TextShow(Show):
         value = outcome.value if isinstance(outcome, Completed) else outcome.partial
         if isinstance(value, Message):
             self._complement(value)
-            await self._out.flush()
+        self._out.release()
+        await self._out.flush()
+        if isinstance(value, Message):
             self._details(value)
         for line, style in conclusion(outcome):
             self._line(line, style)
@@ -113,6 +123,7 @@ class TextShow(Show):
         await self._out.flush()
 
     def _write(self, text: str) -> None:
+        self._notes.release()
         if not self._notes.at_line_start:
             self._notes.piece("\n")
         self._aside = None
@@ -150,9 +161,11 @@ class TextShow(Show):
         self._end_line()
         self._aside = None
         self._notes.piece(text + "\n", style)
+        self._notes.release()
 
     def _end_line(self) -> None:
         """End the line that something else has begun, without a byte more in the output."""
+        self._notes.release()
         hangs = self._shares and not self._out.at_line_start
         if hangs or not self._notes.at_line_start:
             self._notes.piece("\n")

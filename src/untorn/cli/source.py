@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from typing import BinaryIO, Final, Protocol
+from urllib.request import getproxies
 
 import anyio
 import click
@@ -13,11 +14,10 @@ import httpx2
 from ..http import RequestSource
 from ..http.answer import Answer
 from ..limits import Clocks
-from ..secrets import keys_of
-from .redaction import Redaction
+from ..secrets import SECRETS, keys_of, secrets_of, userinfo_of
 from .request import Request
 
-__all__ = ["Bytes", "FileBytes", "ResponseBytes", "ShownBytes", "UnjudgedBytes"]
+__all__ = ["Bytes", "FileBytes", "ResponseBytes", "UnjudgedBytes"]
 
 _READ_BYTES: Final = 64 * 1024
 _CONNECT_SECONDS: Final = 10.0
@@ -82,8 +82,19 @@ class ResponseBytes(RequestSource):
             clocks=clocks,
             headers=request.headers,
             content=request.data,
-            extensions=request.extensions,
+            extensions=request.extensions
+            | {SECRETS: [*request.extensions.get(SECRETS, ()), *_of_proxies()]},
         )
+
+    @property
+    def keys(self) -> set[str]:
+        """What is certainly secret of the request."""
+        return keys_of(self._sent)
+
+    @property
+    def secrets(self) -> set[str]:
+        """All that may be secret of it."""
+        return secrets_of(self._sent)
 
     @property
     def content_type(self) -> str | None:
@@ -99,29 +110,6 @@ class ResponseBytes(RequestSource):
             await self._own.aclose()
 
 
-class ShownBytes(ResponseBytes):
-    """The same, with asterisks for keys that the service repeats."""
-
-    def __init__(
-        self, request: Request, media_types: frozenset[str], *, clocks: Clocks = Clocks()
-    ) -> None:
-        super().__init__(request, media_types, clocks=clocks)
-        self._redaction = Redaction(keys_of(self._sent))
-        self._ended: Exception | None = None
-
-    async def __anext__(self) -> bytes:
-        if self._ended is not None:
-            raise self._ended
-        try:
-            return self._redaction.feed(await super().__anext__())
-        except Exception as ended:
-            rest = self._redaction.end()
-            if not rest:
-                raise
-            self._ended = ended
-            return rest
-
-
 class UnjudgedBytes(ResponseBytes):
     """The same, whatever the response is."""
 
@@ -129,10 +117,10 @@ class UnjudgedBytes(ResponseBytes):
         """Send the request, and return the response as soon as its head is here."""
         try:
             self._answer = self._answer or await self._ask()
+            return self._answer
         except Exception as error:
-            self.hide(error)
-            raise
-        return self._answer
+            shown = self.hide(error)
+        raise shown
 
     async def _judged(self) -> AsyncIterator[bytes]:
         return (await self.head()).body()
@@ -151,3 +139,9 @@ def _client(transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
             "the proxy that the environment names cannot be used; "
             "look at HTTP_PROXY, HTTPS_PROXY and ALL_PROXY."
         ) from None
+
+
+def _of_proxies() -> Iterator[str]:
+    """Yield what is secret of the proxies that the environment names, as httpx2 asks for them."""
+    for url in getproxies().values():
+        yield from userinfo_of(url.rpartition("://")[2].partition("/")[0].rpartition("@")[0])

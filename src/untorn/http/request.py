@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any, Final
 
 __all__ = ["as_client", "build_request", "method_of"]
@@ -48,12 +49,30 @@ def build_request(
         # A model may think for minutes. How long to wait for bytes is for `Clocks` to say.
         given = client.timeout
         options["timeout"] = (given.connect, None, given.write, given.pool)
-    built = client.build_request(method_of(method), url, **options)
+    built = _built(client, method_of(method), url, options)
     if _is_for_the_network(client, built.url):
         _check_url(built.url)
         _check_headers(built.headers.raw)
     _ask_for(accepted, built.headers, type(built.headers)(options.get("headers")))
     return built
+
+
+def _built(client: Any, method: str, url: Any, options: dict[str, Any]) -> Any:
+    """Return the request as the client builds it. What it cannot encode is not shown."""
+    with suppress(UnicodeEncodeError):
+        return client.build_request(method, url, **options)
+    headers = options.get("headers") or {}
+    pairs = headers.items() if hasattr(headers, "items") else headers
+    for name, value in pairs:
+        if isinstance(value, str) and not value.isascii():
+            raise ValueError(
+                f"The value of the header {name!r} is not ASCII; look whether it was copied "
+                "whole, or give it as bytes"
+            )
+    raise ValueError(
+        "The request has something that is not ASCII where nothing else can be sent; "
+        "look at the names of its headers, and at its cookies"
+    )
 
 
 def _ask_for(accepted: frozenset[str], headers: Any, given: Any) -> None:

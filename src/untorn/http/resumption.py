@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..faults import UnexpectedResponse, shortened
+from ..faults import UnexpectedResponse
 from ..outcome import Failed, Interrupted
 
 __all__ = ["Asking", "NotResumable", "Resumption", "is_sendable"]
@@ -119,7 +119,8 @@ class Resumption:
         if is_sendable(self.last_event_id):
             why, wish = "its events have no ids to go on behind", "ids"
         else:
-            why = f"no header can carry its last id, {shortened(self.last_event_id)!r}"
+            [strange, *_] = _IN_NO_FIELD.findall(self.last_event_id)
+            why = f"no header can carry its last id, which has {strange!r} in it"
             wish = "ids without control characters"
         return (
             f"The feed was cut and cannot be resumed, for {why}; ask the service for {wish}, "

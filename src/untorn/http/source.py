@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from anyio import (
     ClosedResourceError,
@@ -18,9 +18,9 @@ from anyio import (
     typed_attribute,
 )
 
-from ..faults import StreamFault
-from ..hidden import forget_secrets
+from ..discreet import forget_secrets
 from ..limits import Clocks
+from ..secrets import requests_of
 from ..source import Discreet
 from .answer import Answer, as_answer, leave
 from .media_types import as_media_types
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import httpx2
 
 __all__ = ["HttpAttribute", "RequestSource", "ResponseSource"]
+
+F = TypeVar("F", bound=BaseException)
 
 
 class HttpAttribute(TypedAttributeSet):
@@ -76,15 +78,20 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
     async def __anext__(self) -> bytes:
         try:
             return await anext(self._body or await self._begin())
-        except (StopAsyncIteration, StreamFault):
+        except StopAsyncIteration:
             raise
         except Exception as error:
-            self.hide(error)
-            raise
+            if (shown := self.hide(error)) is error:
+                del shown
+                raise
+        try:
+            raise shown  # and not in the handler: the other one would be behind it
+        finally:
+            del shown
 
-    def hide(self, error: BaseException) -> None:
-        """Take out of an error what the request keeps secret, as services repeat it."""
-        forget_secrets(error, *self._requests())
+    def hide(self, error: F) -> F:
+        """Return an error without what the request keeps secret, as services repeat it."""
+        return forget_secrets(error, *self._requests(), unsent=self._answer is None)
 
     async def aclose(self) -> None:
         """Close the response; its connection too, unless the body was read to its end."""
@@ -116,7 +123,7 @@ class _JudgedSource(AsyncIterator[bytes], TypedAttributeProvider, Discreet):
 
     def _requests(self) -> list[Any]:
         """Return what was sent: behind a redirect, it is not what was asked for."""
-        return [self._answer.request] if self._answer is not None else []
+        return [*requests_of(self.response)]
 
 
 class ResponseSource(_JudgedSource):

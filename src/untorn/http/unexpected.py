@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -14,7 +15,8 @@ from urllib.parse import urlsplit
 from anyio import move_on_after
 
 from ..faults import UnexpectedResponse
-from ..hidden import hide_begun, hide_secrets
+from ..hidden import HIDDEN, Hiding, in_octets
+from ..secrets import requests_of
 from .answer import Answer, Headers, leave
 from .content_coding import package_for
 from .media_types import accepts, media_type
@@ -25,6 +27,7 @@ __all__ = ["judge"]
 _BODY_BYTES: Final = 4096
 _BODY_SECONDS: Final = 2.0
 """How long the body of an error may take: it is worth a sentence, not a wait."""
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]*)?")
 _REQUEST_IDS: Final = ("x-request-id", "request-id", "x-amzn-requestid")
 
 
@@ -48,23 +51,24 @@ async def judge(answer: Answer, accepted: frozenset[str], seconds: float = math.
 async def _unexpected(
     answer: Answer, code: str, kind: str | None, accepted: frozenset[str], seconds: float
 ) -> UnexpectedResponse:
+    hiding = Hiding(*requests_of(answer.response))
+    # Of the field as it came: no key is found in lower case.
+    kind = media_type(hiding.text(answer.field("content-type") or ""))
     body = b"" if answer.undecodable else await _beginning(answer, seconds)
-    request = answer.request
-    plain = body.decode("utf-8", "replace")
-    text = hide_begun(hide_secrets(plain, request), request)
-    message, after = said(text, kind), _retry_after(answer.headers)
+    body = in_octets(body, hiding.begun)
+    message, after = said(body.decode("utf-8", "replace"), kind), _retry_after(answer.headers)
     # Once more: what was escaped in JSON or HTML is not so any longer.
-    message = message and hide_secrets(message, request)
-    what, advice = _what_and_advice(answer, code, kind, accepted, after)
+    message = message and hiding.sentence(message)
+    what, advice = _what_and_advice(answer, code, kind, accepted, after, hiding)
     return UnexpectedResponse(
-        hide_secrets("; ".join((f"{what}: {message}" if message else what, advice)), request),
+        "; ".join((f"{what}: {message}" if message else what, advice)),
         code=code,
         status=answer.status,
-        media_type=kind and hide_secrets(kind, request),
-        body=body if text == plain else text.encode(),
+        media_type=kind,
+        body=body,
         message=message,
         retry_after=after,
-        request_id=next(_request_ids(answer), None),
+        request_id=next(_request_ids(answer, hiding), None),
     )
 
 
@@ -86,25 +90,30 @@ async def _beginning(answer: Answer, seconds: float) -> bytes:
 
 
 def _what_and_advice(
-    answer: Answer, code: str, kind: str | None, accepted: frozenset[str], after: float | None
+    answer: Answer,
+    code: str,
+    kind: str | None,
+    accepted: frozenset[str],
+    after: float | None,
+    hiding: Hiding,
 ) -> tuple[str, str]:
     if code == "http-status":
-        return _status(answer), _status_advice(answer, after)
+        return _status(answer, hiding), _status_advice(answer, after, hiding)
     if code == "content-type":
         return _type(answer, kind, accepted), _type_advice(kind)
-    return _coding(answer), _coding_advice(answer)
+    return _coding(answer, hiding), _coding_advice(answer)
 
 
-def _status(answer: Answer) -> str:
-    reason = printable(answer.reason, 80)
+def _status(answer: Answer, hiding: Hiding) -> str:
+    reason = printable(hiding.text(answer.reason), 80)
     return f"The server answered {answer.status} {reason}".rstrip()
 
 
-def _status_advice(answer: Answer, after: float | None) -> str:
+def _status_advice(answer: Answer, after: float | None, hiding: Hiding) -> str:
     status = answer.status
     if status in (204, 205):
         return "there is nothing to read"
-    if location := _location(answer.headers):
+    if location := _location(answer.headers, hiding):
         return f"let the client follow redirects, or ask {location} instead"
     if status in (401, 403, 407):
         return "check the key that was sent"
@@ -128,8 +137,10 @@ def _type_advice(kind: str | None) -> str:
     return "ask for a stream, or name this type in media_types if it is one"
 
 
-def _coding(answer: Answer) -> str:
-    return f"Nothing here can decode the content coding {printable(answer.undecodable[0], 40)!r}"
+def _coding(answer: Answer, hiding: Hiding) -> str:
+    given = answer.field("content-encoding") or ""
+    coding = printable(answer.undecodable[0], 40) if hiding.text(given) == given else HIDDEN
+    return f"Nothing here can decode the content coding {coding!r}"
 
 
 def _coding_advice(answer: Answer) -> str:
@@ -138,32 +149,31 @@ def _coding_advice(answer: Answer) -> str:
     return f"{install}send the header 'Accept-Encoding: gzip'"
 
 
-def _location(headers: Headers) -> str | None:
+def _location(headers: Headers, hiding: Hiding) -> str | None:
     """Return where a redirect leads, without what may be secret in it."""
     with suppress(ValueError):
         parts = urlsplit(headers.get("location") or "")
         host = parts.netloc.rpartition("@")[2]
-        return printable(parts._replace(netloc=host, query="", fragment="").geturl(), 200) or None
+        plain = parts._replace(netloc=host, query="", fragment="").geturl()
+        return printable(hiding.text(plain), 200) or None
     return None
 
 
 # --- the fields -------------------------------------------------------------------
 
 
-def _request_ids(answer: Answer) -> Iterator[str]:
+def _request_ids(answer: Answer, hiding: Hiding) -> Iterator[str]:
     for name in _REQUEST_IDS:
         if given := answer.headers.get(name):
-            yield hide_secrets(printable(given, 200), answer.request)
+            yield printable(hiding.text(given), 200)
 
 
 def _retry_after(headers: Headers) -> float | None:
     """Return the seconds to wait: RFC 9110, section 10.2.3, or the header in milliseconds."""
     given = headers.get("retry-after") or ""
     for text, unit in ((headers.get("retry-after-ms") or "", 1000), (given, 1)):
-        with suppress(ValueError):
-            seconds = float(text) / unit
-            if math.isfinite(seconds):
-                return max(seconds, 0.0)
+        if _NUMBER.fullmatch(text) and math.isfinite(seconds := float(text) / unit):
+            return max(seconds, 0.0)
     with suppress(ValueError, OverflowError):  # of a year or a zone that no number holds
         date = parsedate_to_datetime(given)
         date = date if date.tzinfo else date.replace(tzinfo=UTC)
