@@ -133,7 +133,7 @@ def test_the_sentences() -> None:
     reset = ConnectionResetError("reset")
     outcome = Interrupted(Cause.TRANSPORT, Boundary.CHARACTER, reset, "", Position(7, 0, 0))
     assert str(StreamInterrupted(outcome)) == (
-        "The transport broke (ConnectionResetError('reset')) at byte 7, inside a character"
+        "The transport broke (ConnectionResetError: reset) at byte 7, inside a character"
     )
     assert str(StreamInterrupted(INTERRUPTED)) == "The transport ended at byte 12, inside a frame"
     assert str(StreamFailed(FAILED)) == str(FAULT)

@@ -22,7 +22,7 @@ async def ask(client: httpx2.AsyncClient, url: str) -> str:
             return f"[{error}]"
         case Interrupted(cause, error=error):
             retry = "safe" if answer.outcome.retry_safe else "not safe"
-            return f"[{cause.value}: {error!r}; to retry is {retry}]"
+            return f"[{cause.value}: {error}; to retry is {retry}]"
     raise AssertionError
 
 

@@ -139,9 +139,8 @@ class Clock:
         """Cancel the scope when a bound runs out; ends with `end`."""
         assert self._over is not None
         while not self._over.is_set():
-            left = self._left()
-            if left > 0:
-                await self._sleep_for(left)
+            if not self._has_run_out():
+                await self._sleep_on()
             elif await self._is_due():
                 self._scope.cancel()
                 return
@@ -151,11 +150,17 @@ class Clock:
         if self._over is not None:
             self._over.set()
 
-    async def _sleep_for(self, seconds: float) -> None:
-        """Sleep so long, or less, to see whether the loop is late."""
+    def _has_run_out(self) -> bool:
+        """Say whether a bound has; what is left of it may be too little to be slept for."""
+        now = self.now()
+        return now + self._left() <= now
+
+    async def _sleep_on(self) -> None:
+        """Sleep until a bound runs out, or less, to see whether the loop is late."""
         assert self._over is not None
-        self._parked = seconds == math.inf
-        with CancelScope(deadline=self._next_look(seconds)) as self._sleep:
+        left = self._left()
+        self._parked = left == math.inf
+        with CancelScope(deadline=self._next_look(left)) as self._sleep:
             await self._over.wait()
             return
         self._forgive(self.now() - self._sleep.deadline)
@@ -164,7 +169,7 @@ class Clock:
         """Let run what is due as well, and say whether it has brought nothing."""
         for _ in range(_TURNS):
             await checkpoint()
-        return self._left() <= 0
+        return self._has_run_out()
 
     def _forgive(self, late: float) -> None:
         """Leave out of the waiting what the loop was blocked for, as far as can be seen."""

@@ -102,7 +102,6 @@ def test_an_outcome_of_anything_has_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("error", "raised"),
     [
-        (KeyboardInterrupt(), SystemExit),
         (BrokenPipeError(), SystemExit),
         (OSError(28, "No space left on device"), click.ClickException),
     ],
@@ -110,7 +109,7 @@ def test_an_outcome_of_anything_has_a_sentence() -> None:
 def test_what_ends_a_run_has_a_status(
     error: BaseException, raised: type, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ctrl-C, a reader that left and a full disk are no tracebacks."""
+    """A reader that left and a full disk are no tracebacks."""
 
     async def main() -> None:
         raise error

@@ -77,7 +77,7 @@ def test_a_transport_that_breaks_is_recorded(backend: str, path: Path) -> None:
         result = invoke("record", server.url, "-o", str(path), "--backend", backend)
     recording = read_recording(path)
     assert result.exit_code == 3
-    assert "(RemoteProtocolError(" in result.stderr
+    assert "(RemoteProtocolError: " in result.stderr
     assert f"at byte {cut}, inside a character" in result.stderr
     assert recording.wire == WIRE[:cut]
     assert recording.end is not None
@@ -102,7 +102,7 @@ def test_what_is_left_is_told(backend: str, option: tuple[str, ...], says: str, 
         result = invoke("record", server.url, "-o", str(path), *option, "--backend", backend)
     recording = read_recording(path)
     assert result.exit_code == 3
-    assert f"(RecordingStopped('{says}'))" in result.stderr
+    assert f"(RecordingStopped: {says})" in result.stderr
     assert recording.wire == WIRE[: 20 if "--total-bytes" in option else 30]
     assert recording.end is not None
     assert (recording.end.how, recording.end.message) == ("interrupted", says)

@@ -105,7 +105,7 @@ def test_a_recording_without_a_response_broke_before_it(path: Path) -> None:
     made = recording(b"", response=None, end=RecordedEnd(0.0, "error", "ConnectError", "no"))
     result = invoke("replay", written(path, made))
     assert result.exit_code == 3
-    assert "(ConnectError('no')) at byte 0" in result.stderr
+    assert "(ConnectError: no) at byte 0" in result.stderr
 
 
 def test_a_status_has_the_words_of_its_server(path: Path) -> None:

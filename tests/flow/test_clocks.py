@@ -380,3 +380,13 @@ async def test_flood_that_makes_no_event_is_waiting(clocks: Clocks, size: int) -
     assert stream.outcome.cause in (Cause.PROGRESS_TIMEOUT, Cause.TOTAL_TIMEOUT)
     assert stream.statistics().waited_for_consumer < 1
     assert anyio.current_time() < 30
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.05, 0.1, 1 / 3])
+@pytest.mark.parametrize("began", [0.0, 1 / 7, 1e6])
+async def test_clock_runs_out_whatever_is_left_of_it(began: float, seconds: float) -> None:
+    """What is left may be less than a number can add to the time: nobody can sleep for that."""
+    await anyio.sleep(began)
+    with anyio.fail_after(1):
+        outcome, _, _ = await ended(hanging(), Clocks(total=seconds, idle=2 * seconds))
+    assert is_interrupted(outcome, Cause.TOTAL_TIMEOUT)
