@@ -158,9 +158,7 @@ class Clock:
     async def _sleep_on(self) -> None:
         """Sleep until a bound runs out, or less, to see whether the loop is late."""
         assert self._over is not None
-        left = self._left()
-        self._parked = left == math.inf
-        with CancelScope(deadline=self._next_look(left)) as self._sleep:
+        with CancelScope(deadline=self._next_look()) as self._sleep:
             await self._over.wait()
             return
         self._forgive(self.now() - self._sleep.deadline)
@@ -176,15 +174,17 @@ class Clock:
         if late > _LATE and self._since is not None:
             self._since += min(late, self.now() - self._since)
 
-    def _next_look(self, left: float) -> float:
-        if left == math.inf:
+    def _next_look(self) -> float:
+        """Return when the watch has to look again, and note if that is for others to say."""
+        left = self._left()
+        self._parked = left == math.inf
+        if self._parked:
             return math.inf
         return self.now() + min(left, min(self._bounds.values()) / _LOOKS)
 
     def _set_watch(self) -> None:
         """Let the watch look in time for what runs out now."""
-        self._parked = False
-        self._sleep.deadline = self._next_look(self._left())
+        self._sleep.deadline = self._next_look()
 
 
 def now_function() -> Callable[[], float]:

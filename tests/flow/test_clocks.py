@@ -13,6 +13,7 @@ import trio
 from trio.lowlevel import in_trio_task
 
 from untorn import Cause, Clocks, Completed, Dialect, Interrupted, Limits, Reducer, open_stream
+from untorn.clock import Clock
 from untorn.dialects import Sse
 from untorn.testing import Drip, FaultySource, Hang, Send, Stall
 
@@ -390,3 +391,18 @@ async def test_clock_runs_out_whatever_is_left_of_it(began: float, seconds: floa
     with anyio.fail_after(1):
         outcome, _, _ = await ended(hanging(), Clocks(total=seconds, idle=2 * seconds))
     assert is_interrupted(outcome, Cause.TOTAL_TIMEOUT)
+
+
+async def test_bound_that_is_rearmed_while_nothing_is_waited_for_is_watched() -> None:
+    """The watch sleeps until it is set, and is set by what starts the waiting."""
+    scope = anyio.CancelScope()
+    clock = Clock(Clocks(progress=5), scope, anyio.current_time)
+    async with anyio.create_task_group() as group:
+        group.start_soon(clock.watch)
+        await anyio.wait_all_tasks_blocked()
+        clock.rearm(Cause.PROGRESS_TIMEOUT)
+        clock.start()
+        await anyio.sleep(4.9)
+        assert not scope.cancel_called
+        await anyio.sleep(0.2)
+        assert scope.cancel_called

@@ -69,10 +69,7 @@ async def test_no_content_is_no_stream(library: ModuleType, status: str) -> None
     async with served(answer) as server, library.AsyncClient() as client:
         _, outcome = await read(stream(client, "GET", server.url, dialect=DIALECT))
     fault = unexpected(outcome)
-    assert (
-        str(fault)
-        == f"The server answered {status}; there is nothing to read [http-status]"
-    )
+    assert str(fault) == f"The server answered {status}; there is nothing to read [http-status]"
 
 
 @pytest.mark.parametrize("status", [200, 400])
