@@ -88,6 +88,7 @@ def seen(
     ):
         with chromium(server.url, folder) as browser:
             results = {"browser": page_results(server.url, browser.log)}
+            asked.asked("/steady?closed").gone.wait(15)  # not by the kill
             killed_at = browser.kill()
         for backend in READERS[1:]:
             results[backend] = anyio.run(read_all, server.url, backend, backend=backend)
