@@ -51,6 +51,13 @@ FAULTS: dict[str, tuple[StreamFault, str]] = {
         "The reducer X raised ValueError('no'); this is a bug in that code, not in the stream",
     ),
 }
+
+
+def where(fault: StreamFault) -> str:
+    """Return how the text of a fault says where it lies; in no stream, where it is a refusal."""
+    return "" if isinstance(fault, UnexpectedResponse) else f", byte {fault.offset}"
+
+
 EACH = pytest.mark.parametrize("code", FAULTS)
 
 
@@ -61,7 +68,7 @@ def test_a_fault_has_a_code_an_offset_and_a_sentence(code: str) -> None:
     assert fault.code == code
     assert fault.offset == 3
     assert fault.sentence.startswith(sentence)
-    assert str(fault) == f"{fault.sentence} [{code}, byte 3]"
+    assert str(fault) == f"{fault.sentence} [{code}{where(fault)}]"
 
 
 @EACH
@@ -81,7 +88,7 @@ def test_a_fault_knows_where_it_lies_only_at_the_end(code: str) -> None:
     """A reducer cannot know; whoever does fills it in, and the sentence follows."""
     fault = copy.copy(FAULTS[code][0])
     fault.offset = 99
-    assert str(fault).endswith(f"[{code}, byte 99]")
+    assert str(fault).endswith(f"[{code}{where(fault)}]")
 
 
 def test_a_service_that_says_nothing() -> None:
