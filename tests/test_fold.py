@@ -169,9 +169,23 @@ def test_a_parse_that_is_closed_before_it_began_is_abandoned() -> None:
     """Nothing was handed out, so to ask again is safe."""
     run = parse([A], Sse())
     iter(run).close()  # type: ignore[attr-defined]
+    assert isinstance(run.outcome, Interrupted) and run.outcome.cause is Cause.ABANDONED
+    assert run.outcome.retry_safe
     with pytest.raises(StreamInterrupted):
         list(run)
-    assert run.outcome is not None and run.outcome.retry_safe
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), LookupError()])
+def test_what_is_thrown_in_cancels(error: BaseException) -> None:
+    """It comes out bare, and the outcome knows it."""
+    run = parse([A + A], Sse())
+    events = iter(run)
+    next(events)
+    with pytest.raises(type(error)):
+        events.throw(error)  # type: ignore[attr-defined]
+    assert isinstance(run.outcome, Interrupted) and run.outcome.cause is Cause.CANCELLED
+    assert run.outcome.error is error
+    assert run.outcome.position.events == 1
 
 
 def test_closing_behind_the_completing_event_changes_nothing() -> None:

@@ -34,7 +34,7 @@ def test_some_limits_may_be_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["first_byte", "idle", "progress", "total"])
-@pytest.mark.parametrize("value", [0, -1.0, float("nan")])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), True, 10**400, "1"])
 def test_a_clock_is_a_positive_number_of_seconds(name: str, value: float) -> None:
     """To wait for ever is `None`."""
     with pytest.raises(ValueError, match=rf"Clocks\({name}=.*\): give a positive number"):

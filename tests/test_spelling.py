@@ -128,3 +128,11 @@ def test_a_run_of_backslashes_is_gone_through_once() -> None:
     text = "\\" * 1_000_000 + '"'
     assert not [*spelled.spans("sk-" + text)]
     assert len(text) - spelled.begun(text) < 64
+
+
+def test_a_document_is_looked_for_as_a_whole_alone() -> None:
+    """It is no key, and a pattern for each of its beginnings would take seconds to make."""
+    document = '{"a": "b+c/d"}, ' * 100
+    spelled = Spelled([document])
+    assert [*spelled.spans(f"It is {document}.")][:1] == [(6, 6 + len(document))]
+    assert spelled.begun(document[:100]) == 100

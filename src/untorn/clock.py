@@ -20,8 +20,9 @@ __all__ = ["Clock", "now_function"]
 
 # Seconds that a loop with much to do may be late; behind more it was blocked.
 _LATE: Final = 0.01
-# How often to look, in the time of the shortest bound.
+# How often to look: so many times in that of the shortest bound, and every so many seconds.
 _LOOKS: Final = 10
+_AT_LEAST: Final = 2.0
 # How often a transport may have to run until it hands on what has come.
 _TURNS: Final = 3
 
@@ -173,6 +174,9 @@ class Clock:
         """Leave out of the waiting what the loop was blocked for, as far as can be seen."""
         if late > _LATE and self._since is not None:
             self._since += min(late, self.now() - self._since)
+            for cause, mark in self._marks.items():
+                if self.waited < mark < math.inf:  # re-armed since, before anybody could look
+                    self._marks[cause] = self.waited
 
     def _next_look(self) -> float:
         """Return when the watch has to look again, and note if that is for others to say."""
@@ -180,7 +184,9 @@ class Clock:
         self._parked = left == math.inf
         if self._parked:
             return math.inf
-        return self.now() + min(left, min(self._bounds.values()) / _LOOKS)
+        now = self.now()
+        look = now + min(left, min(self._bounds.values()) / _LOOKS, _AT_LEAST)
+        return look if look > now else now + left
 
     def _set_watch(self) -> None:
         """Let the watch look in time for what runs out now."""

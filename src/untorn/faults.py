@@ -45,7 +45,7 @@ class StreamFault(Exception):
     frame that carried them.
     """
 
-    code: str
+    code: str = "fault"
     offset: int
 
     def __init__(self, sentence: str, *, offset: int = 0) -> None:

@@ -225,11 +225,13 @@ class Parse(Generic[E, V]):
         self._events = self._run(iter(chunks))
 
     def __repr__(self) -> str:
-        return f"<Parse: {self._stages.describe(self._outcome)}>"
+        return f"<Parse: {self._stages.describe(self.outcome)}>"
 
     @property
     def outcome(self) -> Outcome[V] | None:
         """How the stream ended; `None` while it runs."""
+        if self._outcome is None and self._ended:  # closed before it had begun
+            self._outcome = self._stages.interrupted(Cause.ABANDONED)
         return self._outcome
 
     @property
@@ -248,9 +250,9 @@ class Parse(Generic[E, V]):
     def __next__(self) -> E:
         if not self._ended:
             return next(self._events)
-        if self._outcome is None:  # closed before it had begun
-            self._outcome = self._stages.interrupted(Cause.ABANDONED)
-        raise_for(self._outcome)
+        outcome = self.outcome
+        assert outcome is not None
+        raise_for(outcome)
         raise StopIteration
 
     def events(self) -> Iterator[E]:
@@ -288,10 +290,12 @@ class Parse(Generic[E, V]):
                 yield from islice(queue, len(items) - 1)
                 self._outcome = outcome
             yield from queue
-        except GeneratorExit:
+        except BaseException as error:  # closed, or thrown in
             if self._outcome is None:
+                closed = isinstance(error, GeneratorExit)
+                cause = Cause.ABANDONED if closed else Cause.CANCELLED
                 handed_out = stages.reduction.events - length_hint(queue)
-                self._outcome = stages.interrupted(Cause.ABANDONED, events=handed_out)
+                self._outcome = stages.interrupted(cause, None if closed else error, handed_out)
             raise
         self._outcome = outcome
         raise_for(outcome)

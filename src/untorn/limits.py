@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -58,7 +60,9 @@ class Clocks:
     """Bounds on waiting, in seconds; `None` (the default) means for ever.
 
     Only waiting for the source counts. While a busy consumer keeps untorn from reading
-    on, or blocks the event loop, no clock runs; while untorn reads ahead of it they do.
+    on, no clock runs; while untorn reads ahead of it they do. Time in which the program
+    blocks the event loop is left out as far as it is seen: what is longer than a tenth of
+    the shortest clock, or than two seconds.
 
     first_byte
         Until the first byte of the body. Where it is `None`, `idle` counts.
@@ -87,7 +91,9 @@ class Clocks:
 
 
 def _is_positive(seconds: object) -> bool:
-    return isinstance(seconds, (int, float)) and seconds > 0
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        return False
+    return 0 < seconds <= sys.float_info.max or seconds == math.inf
 
 
 def _check_count(name: str, value: object, least: int) -> None:

@@ -36,6 +36,8 @@ _ASCII: Final = 0x80
 _BYTE: Final = 0x100
 _MOST: Final = 64
 """Characters of a spelling."""
+_DOCUMENT: Final = 512
+"""Pieces; what has more is no key but a document, and is looked for as a whole alone."""
 
 
 class Spelled:
@@ -76,6 +78,8 @@ class _Pattern:
             found = self._whole.search(text, found.start() + 1)
 
     def begun(self, text: str) -> int:
+        if len(self._pieces) > _DOCUMENT:
+            return len(text)
         start = max(0, len(text) - self._longest)
         if not self._head:
             found = self._unfinished.search(text, start)

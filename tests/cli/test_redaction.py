@@ -75,3 +75,9 @@ def test_only_the_strings_of_json_are_seen_to() -> None:
         "1111111": 1234567, "a": ["1111111", "*******", "\n*******", "\ud800"], "b": 1.5
     }  # fmt: skip
     assert Redaction().json(text) is text
+
+
+def test_there_may_be_a_secret_of_each_digit() -> None:
+    """Then none is left to stand for a number."""
+    secrets = [digit * 6 for digit in "123456789"]
+    assert Redaction(secrets).text("777777") == "1" * 6

@@ -383,8 +383,8 @@ async def test_flood_that_makes_no_event_is_waiting(clocks: Clocks, size: int) -
     assert anyio.current_time() < 30
 
 
-@pytest.mark.parametrize("seconds", [1e-9, 0.05, 0.1, 1 / 3])
-@pytest.mark.parametrize("began", [0.0, 1 / 7, 1e6])
+@pytest.mark.parametrize("seconds", [5e-324, 1e-11, 1e-9, 0.05, 0.1, 1 / 3])
+@pytest.mark.parametrize("began", [0.0, 1 / 7, 86400.0, 1e6])
 async def test_clock_runs_out_whatever_is_left_of_it(began: float, seconds: float) -> None:
     """What is left may be less than a number can add to the time: nobody can sleep for that."""
     await anyio.sleep(began)
@@ -406,3 +406,23 @@ async def test_bound_that_is_rearmed_while_nothing_is_waited_for_is_watched() ->
         assert not scope.cancel_called
         await anyio.sleep(0.2)
         assert scope.cancel_called
+
+
+@pytest.mark.parametrize("quiet", [0.0, 0.2, 0.25, 0.99])
+@pytest.mark.parametrize(
+    "clocks", [Clocks(idle=1), Clocks(progress=1), Clocks(first_byte=9, idle=1)]
+)
+async def test_what_is_left_out_of_the_waiting_is_given_to_nobody(
+    clocks: Clocks, quiet: float
+) -> None:
+    """Behind what came while the loop was blocked, a clock has its own time and no more."""
+    source = script(Send(sse("0")), Stall(quiet), Send(sse("1")), Hang())
+    async with open_stream(source, DIALECT, clocks=clocks) as stream:
+        await stream.receive()
+        await anyio.sleep(quiet / 2)
+        block(4)
+        assert (await stream.receive()).data == "1"
+        began = anyio.current_time()
+        assert [event async for event in stream.events()] == []
+    assert is_interrupted(stream.outcome, Cause.IDLE_TIMEOUT) or clocks.progress
+    assert anyio.current_time() - began <= 1.01

@@ -28,7 +28,8 @@ class Redaction:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         secrets = {*secrets}
         self._spelled = Spelled(secrets)
-        self._digit = next(digit for digit in "123456789" if {digit} not in map(set, secrets))
+        digits = (digit for digit in "123456789" if {digit} not in map(set, secrets))
+        self._digit = next(digits, "1")
         # What is held back, as it came and as it is to be shown so far.
         self._held = self._shown = ""
 
