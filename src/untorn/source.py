@@ -22,14 +22,21 @@ __all__ = ["ByteSource", "Discreet", "Source", "as_source"]
 class ReceivesSome(Protocol):
     """A trio `ReceiveStream`, by shape."""
 
-    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray: ...
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        """Return the next bytes; none at the end."""
+        ...
 
 
 class StreamedResponse(Protocol):
     """A response of httpx2 or httpx, by shape."""
 
-    def aiter_bytes(self) -> AsyncIterator[bytes]: ...
-    async def aclose(self) -> None: ...
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """Return the bytes of the body, without its content coding."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        ...
 
 
 ByteSource: TypeAlias = (

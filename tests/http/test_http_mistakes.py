@@ -97,13 +97,12 @@ def test_transports_of_others_may_know_other_schemes(
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("library", [httpx2])
-async def test_transports_of_others_need_no_host(library: ModuleType) -> None:
+async def test_transports_of_others_have_schemes_of_their_own(library: ModuleType) -> None:
     def handle(request: Any) -> Any:
         return library.Response(200, content=b"data: END\n\n")
 
     async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
-        data, _ = await read(stream(client, "GET", "/x", dialect=DIALECT))
+        data, _ = await read(stream(client, "GET", "others://x/", dialect=DIALECT))
     assert data == ["END"]
 
 
