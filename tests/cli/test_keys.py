@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
+import sys
 import zlib
 from base64 import b64encode
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 
 from untorn.testing import Ending, read_recording
 
-from .commands import BACKENDS, chat, invoke, objects, serving
+from .commands import BACKENDS, chat, invoke, objects, plain, serving
 
 KEY = "sk-Ab/3+dEf6h"
 STARS = "*" * len(KEY)
@@ -117,6 +119,26 @@ def test_pieces_of_it_are_no_notes(at: int) -> None:
         ("thinking", f"{KEY[at:]}."),
         ("text", f"{KEY[at:]}, no other."),
     ]
+    with serving(blocks(*pieces)) as server:
+        result = invoke("read", server.url, *ARGS, "--dialect", "anthropic")
+    assert result.exit_code == 0
+    assert KEY not in result.stdout + result.stderr
+    assert "reasoning: It is " in result.stderr and KEY[at:] not in result.stderr
+
+
+def test_what_is_held_back_comes_before_a_note_in_the_same_place() -> None:
+    """On a terminal the two stand in one text, in the order in which they came."""
+    with serving(blocks(("text", f"So {KEY[:9]}"), ("thinking", "Hm."), ("text", "!"))) as server:
+        command = [sys.executable, "-m", "untorn", "read", server.url, *ARGS]
+        run = subprocess.run(
+            [*command, "--dialect", "anthropic"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, env=plain(),
+        )  # fmt: skip
+    assert run.stdout.decode().splitlines()[:3] == ["So *********", "reasoning: Hm.", "!"]
+
+
+def blocks(*pieces: tuple[str, str]) -> bytes:
+    """Return an answer of Anthropic's, with a block for each piece of a kind."""
     wire = sse({"type": "message_start", "message": {"id": "m", "content": []}}, "message_start")
     for number, (kind, text) in enumerate(pieces):
         head = {"type": "content_block_start", "index": number}
@@ -125,11 +147,7 @@ def test_pieces_of_it_are_no_notes(at: int) -> None:
         body = {"type": "content_block_delta", "index": number, "delta": delta}
         wire += sse(body, "content_block_delta")
         wire += sse({"type": "content_block_stop", "index": number}, "content_block_stop")
-    with serving(wire + sse({"type": "message_stop"}, "message_stop")) as server:
-        result = invoke("read", server.url, *ARGS, "--dialect", "anthropic")
-    assert result.exit_code == 0
-    assert KEY not in result.stdout + result.stderr
-    assert "reasoning: It is " in result.stderr and KEY[at:] not in result.stderr
+    return wire + sse({"type": "message_stop"}, "message_stop")
 
 
 @pytest.mark.parametrize("spelled", ["".join(f"\\u{ord(char):04x}" for char in KEY), KEY])

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 import trio
+from anyio.lowlevel import checkpoint
 from trio.lowlevel import in_trio_task
 
 from untorn import Cause, Clocks, Completed, Dialect, Interrupted, Limits, Reducer, open_stream
@@ -426,3 +427,20 @@ async def test_what_is_left_out_of_the_waiting_is_given_to_nobody(
         assert [event async for event in stream.events()] == []
     assert is_interrupted(stream.outcome, Cause.IDLE_TIMEOUT) or clocks.progress
     assert anyio.current_time() - began <= 1.01
+
+
+async def test_what_comes_at_the_very_moment_counts() -> None:
+    """A bound that has run out is acted upon once what is due as well has run."""
+    scope = anyio.CancelScope()
+    clock = Clock(Clocks(idle=5), scope, anyio.current_time)
+    clock.start()
+    async with anyio.create_task_group() as group:
+        group.start_soon(clock.watch)
+        block(5)
+        await checkpoint()
+        await checkpoint()
+        clock.rearm(Cause.IDLE_TIMEOUT)
+        await anyio.sleep(4.9)
+        assert not scope.cancel_called
+        await anyio.sleep(0.2)
+        assert scope.cancel_called

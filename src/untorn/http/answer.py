@@ -54,11 +54,6 @@ class Answer(ABC):
         """What the server writes beside the status; often nothing."""
 
     @property
-    @abstractmethod
-    def request(self) -> Any:
-        """The request as it was sent last, if the response knows it."""
-
-    @property
     def undecodable(self) -> list[str]:
         """The content codings that cannot be taken off here."""
         return [name for name in self._codings() if coding_for(name) is None]
@@ -137,13 +132,6 @@ class _Httpx(Answer):
         reason: str = self.response.reason_phrase
         return reason
 
-    @property
-    def request(self) -> Any:
-        try:
-            return self.response.request
-        except RuntimeError:  # a response that was made and not received
-            return None
-
     def body(self) -> AsyncIterator[bytes]:
         # A body that was read already was decoded already.
         if self.response.is_stream_consumed:
@@ -179,10 +167,6 @@ class _Aiohttp(Answer):
     @property
     def reason(self) -> str:
         return self.response.reason or ""
-
-    @property
-    def request(self) -> Any:
-        return self.response.request_info
 
     def body(self) -> AsyncIterator[bytes]:
         raw = self.response.content.iter_any()
