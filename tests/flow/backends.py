@@ -7,10 +7,10 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-import anyio
 import pytest
 
 from untorn.testing import Backend, virtual_time
+from untorn.testing.virtual_time import run_on
 
 __all__ = ["Backend", "backend", "in_asyncio", "in_trio", "in_virtual_time", "living", "on_sockets"]
 
@@ -43,8 +43,7 @@ def backend(name: str) -> Backend:
 
 def run(name: str, function: Callable[..., Awaitable[T]], *args: Any) -> T:
     """Run an async function in a loop of its own."""
-    kind, options = backend(name)
-    return anyio.run(function, *args, backend=kind, backend_options=options)
+    return run_on(backend(name), function, *args)
 
 
 def living() -> int:
