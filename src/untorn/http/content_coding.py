@@ -17,6 +17,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, Final, Protocol
 
+from ..fold import sliced
+
 __all__ = ["Coding", "Decoded", "coding_for", "codings", "package_for"]
 
 _PIECE: Final = 64 * 1024
@@ -151,14 +153,10 @@ def _inflate(stream: Any, data: bytes) -> Iterator[bytes]:
 
 
 def _up_to_damage(stream: Any, data: bytes) -> Iterator[bytes]:
-    for byte in _sliced(data, 1):  # pragma: no branch - the damaged one ends it
+    for byte in sliced(data, 1):  # pragma: no branch - the damaged one ends it
         while piece := stream.decompress(byte, _PIECE):
             yield piece
             byte = stream.unconsumed_tail
-
-
-def _sliced(data: bytes, size: int) -> Iterator[bytes]:
-    return (data[start : start + size] for start in range(0, len(data), size))
 
 
 def _joined(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -194,7 +192,7 @@ class _Brotli:
 
     def decode(self, data: bytes) -> Iterator[bytes]:
         self._begun = self._begun or bool(data)
-        return _joined(chain.from_iterable(map(self._decode, _sliced(data, _SLICE))))
+        return _joined(chain.from_iterable(map(self._decode, sliced(data, _SLICE))))
 
     def _decode(self, data: bytes) -> Iterator[bytes]:
         while piece := self._stream.process(data, **self._bound):
@@ -216,7 +214,7 @@ class _Zstd:
         return self._frame is None
 
     def decode(self, data: bytes) -> Iterator[bytes]:
-        return _joined(chain.from_iterable(map(self._decode, _sliced(data, _SLICE))))
+        return _joined(chain.from_iterable(map(self._decode, sliced(data, _SLICE))))
 
     def _decode(self, data: bytes) -> Iterator[bytes]:
         while data or self._frame is not None:

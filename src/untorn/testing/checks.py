@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 __all__ = ["check_bytes", "check_seconds", "check_whole", "is_seconds"]
@@ -13,11 +14,10 @@ def check_bytes(data: object) -> None:
         raise TypeError(f"Not bytes: {data!r}; give what comes over the network, as bytes")
 
 
-def check_whole(name: str, value: object, least: int = 0, most: int | None = None) -> None:
+def check_whole(name: str, value: object, least: int = 0, most: float = math.inf) -> None:
     """Refuse what is no whole number within the bounds; raises `ValueError`."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if not is_whole or not least <= value <= (value if most is None else most):  # type: ignore[operator]
-        bounds = f", {least} or more" if most is None else f" from {least} to {most}"
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        bounds = f", {least} or more" if most == math.inf else f" from {least} to {most}"
         raise ValueError(f"{name}={value!r}: give a whole number{bounds}")
 
 
